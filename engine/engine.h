@@ -168,6 +168,7 @@ struct request_grammar {
     size_t n_schema;
     bool blanks;              /* a space may follow each ':' and ',' */
     bool whole;
+    bool plain;  /* whole, without marks: no JSON, but one of a list of texts or what a pattern describes (grammar.h) */
     bool either; /* whole, without marks: the schema is an anyOf of two, the calls' and that of another answer */
     /* An answer that begins with the one, blanks before it not counted, is free until the other has come: thinking, in
      * which an opening is none.  NULL, both: there is no such. */

@@ -1,8 +1,10 @@
 /* grammar.h - which tokens may come next, so that what a model writes is a JSON value of a given schema.
  *
- *     schema text -> [grammar_schema.c, grammar_harmony.c] -> nodes -> [grammar_dfa.c] -> automaton over bytes
- *     vocabulary  -> [grammar_index.c]  -> trie of its pieces          |
- *                                              +--- [grammar.c] -------+--> mask of allowed tokens
+ *     schema text -> [grammar_schema.c, _string.c, _regex.c, _harmony.c] -> nodes
+ *                                                                             |
+ *     vocabulary  -> [grammar_index.c]  -> trie of its pieces           [grammar_dfa.c] -> automaton over bytes
+ *                                                    |                                           |
+ *                                                    +---------------- [grammar.c] --------------+--> mask of tokens
  *
  *     struct grammar_words w = grammar_words(vocab);
  *     struct grammar_index *x = grammar_index_open(&w, mem, grammar_index_bytes(&w), &err);      // once a vocabulary
@@ -15,12 +17,14 @@
  *
  * Schemas.  Known are, each where its type has it:
  *     type        object, array, string, integer, number, boolean, null: one name
+ *     pattern     of a string: grammar_regex.c says which; or format: date, time, date-time, duration, email, hostname,
+ *                 ipv4, ipv6, uuid; or minLength, maxLength: one of the three
  *     const, enum any values
  *     properties, required; or additionalProperties (false, or, instead of them, a schema)   items, minItems, maxItems
  *     anyOf       one of these, at least
  *     oneOf       one of these; refused if a text exists that two of them accept
  *     title, description, default, examples, $schema, $comment: passed over
- * Everything else is refused by its name and its place (a JSON pointer): $ref, pattern, minLength, minimum, format, ...
+ * Everything else is refused by its name and its place (a JSON pointer): $ref, minimum, multipleOf, not, ...
  * Without $ref no schema is recursive, so the automaton is finite and needs no stack.
  *
  * Texts.  JSON without blanks, as assets/forms/ writes it; with source.blanks, one space may follow each ':' and ','
@@ -49,6 +53,9 @@
  *     both                            one or the other; the schema is an anyOf of the two, in this order
  *     GRAMMAR_CALLS | GRAMMAR_TEXT    a call, or any final message; and words before it (a preamble)
  * Thoughts may come first, once; with GRAMMAR_TEXT as often as the model likes.
+ *
+ * Texts that are no JSON.  With source.plain the schema is a JSON text all the same: a list of strings to choose from,
+ * or a string that is a pattern of the whole.
  *
  * Tokens.  Only normal and byte tokens are ever allowed inside, never a control, user-defined, unknown or unused one,
  * nor one that ends a turn.  A token may reach over the value's end into close, but not past close.  Behind it the
@@ -111,9 +118,15 @@ struct grammar_source {
     const int32_t *after; /* at most GRAMMAR_AFTER tokens that may follow close */
     int n_after;
     bool blanks;
+    bool plain; /* schema is no JSON Schema, but a list of texts of which one is to come as it stands, or a pattern */
     unsigned harmony; /* GRAMMAR_CALLS ...; 0: a bare value.  The index is of harmony's words; close is empty */
 };
 enum { GRAMMAR_CALLS = 1, GRAMMAR_ANSWER = 2, GRAMMAR_TEXT = 4 };
+
+/* About how many nodes a string's pattern takes; -1: it cannot be held to, and *why (if not NULL) says what of it is
+ * not known.  Whether a format is. */
+long grammar_pattern_nodes(const char *pattern, size_t n, const char **why);
+bool grammar_knows_format(const char *name);
 
 /* What one grammar takes, compiling included; SIZE_MAX: limits are out of their range. */
 size_t grammar_bytes(const struct grammar_index *x, const struct grammar_limits *limits);

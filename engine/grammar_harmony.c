@@ -3,9 +3,10 @@
  *     <|start|>assistant -+-> analysis: any text <|end|><|start|>assistant -+
  *                         +-------------------------------------------------+-> a call of NAME: its arguments <|call|>
  *                                                                           +-> final: a value, or any text <|return|>
- *                                                                           +-> commentary: any text <|end|>..., and on
+ *                                                                           +-> commentary: any text <|end|> and on
  *
- * A head is held as the model's own come: the recipient before the channel or behind it, the arguments' type or none. */
+ * A head is held as the model's own come: the recipient before the channel or behind it, the arguments' type or none.
+ */
 #include "engine/grammar_nodes.h"
 #include "engine/harmony.h"
 
@@ -149,7 +150,7 @@ static int32_t last_message(struct reader *r, json_t *s, unsigned parts, int32_t
         if (call < 0 || parts == GRAMMAR_CALLS) return call;
     }
     if (parts & GRAMMAR_ANSWER)
-        final = json_body(r, grammar_value(r, both ? json_array_get(both, 1) : s, 1, done));
+        final = json_body(r, grammar_root(r, both ? json_array_get(both, 1) : s, done));
     else
         final = mark(r, MARK_MESSAGE, anything(r, done));
     final = channel(r, "final", final);

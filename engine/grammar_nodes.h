@@ -1,5 +1,5 @@
-/* grammar_nodes.h - how a grammar is written out as nodes: for grammar_schema.c, which reads values of a schema, and
- * grammar_harmony.c, which puts them into messages.
+/* grammar_nodes.h - how a grammar is written out as nodes: for grammar_schema.c, which reads values of a schema (with
+ * grammar_string.c and grammar_regex.c), and grammar_harmony.c, which puts them into messages.
  *
  * Nodes are made from the back: whatever is written is given the node that follows it.  Every maker returns the first
  * of its nodes, or enum grammar_error; and passes on an error that it is given as what follows. */
@@ -12,7 +12,7 @@ struct reader {
     struct grammar_make *make;
     struct err *err;
     int max_nodes, max_depth;
-    bool blanks;
+    bool blanks, plain;
     char place[PLACE_MAX];
     size_t n_place;
 };
@@ -27,6 +27,18 @@ void grammar_leave(struct reader *r, size_t before);
 
 /* A value of the schema s, which is `depth` values deep (1: the outermost). */
 int32_t grammar_value(struct reader *r, json_t *s, int depth, int32_t next);
+
+/* All that is asked for: a value of the schema s, or (r->plain) a text that is no JSON. */
+int32_t grammar_root(struct reader *r, json_t *s, int32_t next);
+
+/* A number of the schema s. */
+int32_t grammar_number(struct reader *r, const json_t *s, bool integer, int32_t next);
+
+/* A string of the schema s; a text that the pattern describes, and nothing around it. */
+int32_t grammar_string(struct reader *r, const json_t *s, int32_t next);
+enum { REGEX_SEARCH = 1, /* it may stand anywhere in the text */
+       REGEX_QUOTED = 2  /* the text is inside a string of JSON, and spelled so */ };
+int32_t grammar_regex(struct reader *r, const char *pattern, size_t n, unsigned how, int32_t next);
 
 /* An answer in messages of harmony's, by the parts that it may have (grammar.h); s says what they hold. */
 int32_t grammar_harmony(struct reader *r, json_t *s, unsigned parts, int32_t end);

@@ -7,13 +7,16 @@ enum kind { K_OBJECT, K_ARRAY, K_STRING, K_INTEGER, K_NUMBER, K_BOOLEAN, K_NULL,
 static const char *const type_name[] = {"object", "array", "string", "integer", "number", "boolean", "null"};
 
 /* A keyword, and the kinds of schema that may have it. */
-enum { OF_TYPES = (1 << K_VALUES) - 1, OF_ALL = (1 << KINDS) - 1 };
+enum { OF_TYPES = (1 << K_VALUES) - 1, OF_ALL = (1 << KINDS) - 1, OF_NUMBERS = 1 << K_INTEGER | 1 << K_NUMBER };
 static const struct keyword {
     const char *name;
     unsigned of;
 } keywords[] = {
     {"type", OF_TYPES | 1 << K_VALUES}, {"const", 1 << K_VALUES},    {"enum", 1 << K_VALUES},
     {"properties", 1 << K_OBJECT},      {"required", 1 << K_OBJECT}, {"additionalProperties", 1 << K_OBJECT},
+    {"pattern", 1 << K_STRING},         {"format", 1 << K_STRING},   {"minLength", 1 << K_STRING},
+    {"maxLength", 1 << K_STRING},       {"minimum", OF_NUMBERS},     {"maximum", OF_NUMBERS},
+    {"exclusiveMinimum", OF_NUMBERS},   {"exclusiveMaximum", OF_NUMBERS}, {"multipleOf", OF_NUMBERS},
     {"items", 1 << K_ARRAY},            {"minItems", 1 << K_ARRAY},  {"maxItems", 1 << K_ARRAY},
     {"oneOf", 1 << K_ONE},              {"anyOf", 1 << K_ANY},       {"title", OF_ALL},
     {"description", OF_ALL},            {"default", OF_ALL},         {"examples", OF_ALL},
@@ -59,29 +62,6 @@ void grammar_leave(struct reader *r, size_t before)
 static int32_t mark(struct reader *r, int b, int32_t next)
 {
     return byte(r, b, r->blanks ? split(r, byte(r, ' ', next), next) : next);
-}
-
-static int32_t up_to_digits(struct reader *r, int n, int32_t next)
-{
-    int32_t more = next;
-    for (int i = 0; i < n; i++) more = split(r, range(r, '0', '9', more), next);
-    return more;
-}
-
-static int32_t whole(struct reader *r, int digits, int32_t next)
-{
-    int32_t some = range(r, '1', '9', up_to_digits(r, digits - 1, next));
-    int32_t start = split(r, some, byte(r, '0', next));
-    return split(r, byte(r, '-', start), start);
-}
-
-static int32_t number(struct reader *r, int32_t next)
-{
-    int32_t power = range(r, '0', '9', up_to_digits(r, 1, next));
-    int32_t sign = split(r, split(r, byte(r, '+', power), byte(r, '-', power)), power);
-    int32_t tail = split(r, split(r, byte(r, 'e', sign), byte(r, 'E', sign)), next);
-    int32_t point = byte(r, '.', range(r, '0', '9', up_to_digits(r, 16, tail)));
-    return whole(r, 15, split(r, point, tail));
 }
 
 /* A value as text.  Fifteen digits of a real are what a person would write; seventeen are all that it has. */
@@ -356,19 +336,41 @@ int32_t grammar_value(struct reader *r, json_t *s, int depth, int32_t next)
     case K_VALUES: return values(r, s, type, next);
     case K_OBJECT: return object(r, s, depth, next);
     case K_ARRAY: return array(r, s, depth, next);
-    case K_STRING: return byte(r, '"', add(r, NODE_STRING, 0, 0, next, 0));
-    case K_INTEGER: return whole(r, 18, next);
-    case K_NUMBER: return number(r, next);
+    case K_STRING: return grammar_string(r, s, next);
+    case K_INTEGER:
+    case K_NUMBER: return grammar_number(r, s, kind == K_INTEGER, next);
     case K_BOOLEAN: return split(r, literal(r, "true", 4, next), literal(r, "false", 5, next));
     case K_NULL: return literal(r, "null", 4, next);
     default: return grammar_refuse(r, GRAMMAR_REFUSED, "a type, const, enum, oneOf or anyOf is needed");
     }
 }
 
+/* A list of texts, or one that is a pattern of the whole. */
+static int32_t plain_text(struct reader *r, const json_t *s, int32_t next)
+{
+    int32_t all = 0;
+    if (json_is_string(s)) return grammar_regex(r, json_string_value(s), json_string_length(s), 0, next);
+    if (json_array_size(s) == 0)
+        return grammar_refuse(r, GRAMMAR_REFUSED, "a pattern is wanted, or a list of texts to choose from");
+    for (size_t i = json_array_size(s); i-- > 0 && all >= 0;) {
+        const json_t *one = json_array_get(s, i);
+        if (json_string_length(one) == 0)
+            return grammar_refuse(r, GRAMMAR_REFUSED, "choice %zu is no text, or an empty one", i);
+        const int32_t this = literal(r, json_string_value(one), json_string_length(one), next);
+        all = all ? split(r, this, all) : this;
+    }
+    return all;
+}
+
+int32_t grammar_root(struct reader *r, json_t *s, int32_t next)
+{
+    return r->plain ? plain_text(r, s, next) : grammar_value(r, s, 1, next);
+}
+
 int grammar_read(struct grammar *g, const struct grammar_source *source, struct err *err)
 {
     struct reader r = {.make = &g->make, .err = err, .max_nodes = g->limits.nodes, .max_depth = g->limits.depth,
-                       .blanks = source->blanks};
+                       .blanks = source->blanks, .plain = source->plain};
     json_error_t e;
     char safe[160];
     if (source->n_schema > GRAMMAR_SCHEMA_MAX)
@@ -380,7 +382,7 @@ int grammar_read(struct grammar *g, const struct grammar_source *source, struct 
                        shown(safe, sizeof safe, e.text));
     int32_t end = add(&r, NODE_END, 0, 0, 0, 0);
     g->make.root = source->harmony ? grammar_harmony(&r, s, source->harmony, end)
-                                   : grammar_value(&r, s, 1, literal(&r, source->close, source->n_close, end));
+                                   : grammar_root(&r, s, literal(&r, source->close, source->n_close, end));
     json_decref(s);
     return MIN(g->make.root, 0);
 }

@@ -11,8 +11,8 @@ struct mark {
 
 struct carried {
     struct mark open, close, free_open, free_close;
-    bool blanks, whole;
-    unsigned harmony;  /* as struct grammar_source has it */
+    bool blanks, whole, plain;
+    unsigned harmony;  /* this and plain as struct grammar_source has them */
     struct grammar *g; /* NULL: nothing is compiled here */
     int holds;
     uint64_t used;     /* when it was last taken: the oldest goes first */
@@ -160,7 +160,10 @@ static int read_marks(struct carried *to, const struct request_grammar *r, struc
     if (r->n_schema > STRICT_SCHEMA)
         return err_set(err, ENGINE_BAD_REQUEST, "a grammar's schema has %zu bytes; at most %d are read", r->n_schema,
                        STRICT_SCHEMA);
+    if (r->plain && (!r->whole || to->open.n > 0 || to->close.n > 0 || r->either))
+        return err_set(err, ENGINE_BAD_REQUEST, "a grammar of texts is of the whole answer, without marks");
     to->blanks = r->blanks;
+    to->plain = r->plain;
     return 0;
 }
 
@@ -168,7 +171,7 @@ static int read_marks(struct carried *to, const struct request_grammar *r, struc
 static void turn_harmony(struct carried *c, const struct request_grammar *r)
 {
     const unsigned calls = c->open.n > 0 || r->either ? GRAMMAR_CALLS : 0;
-    *c = (struct carried){.blanks = c->blanks, .whole = true,
+    *c = (struct carried){.blanks = c->blanks, .whole = true, .plain = c->plain,
                           .harmony = calls | (!c->whole ? GRAMMAR_TEXT : c->open.n > 0 ? 0 : GRAMMAR_ANSWER)};
 }
 
@@ -179,7 +182,8 @@ static bool same_mark(const struct mark *a, const struct mark *b)
 
 static bool is_same(const struct carried *a, const struct carried *b, const struct request_grammar *r)
 {
-    return a->g && a->blanks == b->blanks && a->whole == b->whole && a->harmony == b->harmony && a->n_schema == r->n_schema &&
+    return a->g && a->blanks == b->blanks && a->whole == b->whole && a->plain == b->plain &&
+           a->harmony == b->harmony && a->n_schema == r->n_schema &&
            memcmp(a->schema, r->schema, r->n_schema) == 0 && same_mark(&a->open, &b->open) &&
            same_mark(&a->close, &b->close) && same_mark(&a->free_open, &b->free_open) &&
            same_mark(&a->free_close, &b->free_close);
@@ -201,7 +205,8 @@ static int compile(struct strict *s, struct carried *c, const struct carried *wa
                    struct err *err)
 {
     struct grammar_source source = {.schema = r->schema, .n_schema = r->n_schema, .close = r->close,
-                                    .n_close = want->close.n, .blanks = r->blanks, .harmony = want->harmony};
+                                    .n_close = want->close.n, .blanks = r->blanks, .plain = r->plain,
+                                    .harmony = want->harmony};
     if (want->whole) source.after = s->end, source.n_after = s->n_end;
     struct err why = {0};
     struct carried old = *c;

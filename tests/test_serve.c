@@ -223,7 +223,7 @@ TEST(serve_answers_in_the_schema_that_was_asked_for)
         json_t *v = json_loads(text_at(a, "choices.0.message.content"), 0, NULL);
         const char *sure = text_at(v, "sure");
         CHECK(sure && (strcmp(sure, "yes") == 0 || strcmp(sure, "no") == 0));
-        CHECK(json_is_integer(json_at(v, "n")) || json_is_null(json_at(v, "n")));
+        CHECK(json_is_null(json_at(v, "n")) || json_integer_value(json_at(v, "n")) >= 5);
         CHECK(json_is_array(json_at(v, "all")) && json_array_size(json_at(v, "all")) <= 2);
         CHECK_STR(text_at(v, "format.pattern"), "p");
         json_decref(v);
@@ -248,8 +248,9 @@ TEST(serve_answers_in_the_schema_that_was_asked_for)
         buf_free(&body);
     }
     json_t *a = ask(CHAT, "{'messages':[{'role':'user','content':'x'}],'response_format':{'type':'json_schema',"
-                    "'json_schema':{'strict':true,'schema':" SCHEMA "}}}", 400);
-    CHECK(strstr(text_at(a, "error.message"), "minimum is not known") != NULL);
+                    "'json_schema':{'strict':true,'schema':{'type':'array','items':{'type':'null'},'uniqueItems':true}}"
+                    "}}", 400);
+    CHECK(strstr(text_at(a, "error.message"), "uniqueItems is not known") != NULL);
     json_decref(a);
     CHECK_EQ(serve_end(), 130);
 }

@@ -49,7 +49,7 @@ static const struct {
     {"{" USER ",'tool_choice':'required'}", 400, "invalid_value", "tool_choice"},
     {"{" USER ",'response_format':{'type':'grammar'}}", 400, "unsupported_value", "response_format"},
     {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'strict':true,'schema':{'type':'string',"
-     "'pattern':'a'}}}}",
+     "'pattern':'(?=a)'}}}}",
      400, "invalid_value", "response_format"},
     {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'schema':{'$ref':'#/$defs/A','$defs':{'A':"
      "{'$ref':'#/$defs/A'}}}}}}", 400, "invalid_value", "response_format"},

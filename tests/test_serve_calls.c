@@ -231,7 +231,7 @@ TEST(schemas_are_read_as_libraries_write_them)
         {"{'type':'object','properties':{'a':{'$ref':'#'}}}", "refers to itself"},
         {"{'type':'object','properties':{'a':{'$ref':'#/$defs/No'}}}", "a definition that is not in it"},
         {"{'type':'object','properties':{'a':{'$ref':'#/%zz'}}}", "a definition that is not in it"},
-        {"{'type':'object','properties':{'a':{'type':'string','pattern':'x'}}}", "without \"strict\""},
+        {"{'type':'object','properties':{'a':{'type':'string','pattern':'(?=x)'}}}", "without \"strict\""},
     };
     SERVE("--temp", "1", "--seed", "3");
     for (size_t i = 0; i < COUNT_OF(good); i++) {

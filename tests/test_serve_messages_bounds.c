@@ -55,7 +55,7 @@ static const struct { const char *body; int status; const char *type, *text; } r
     {ANY ",'thinking':{'type':'adaptive','display':'omitted'}}", 400, "invalid_request_error", "thinking.display"},
     {ANY ",'context_management':{'edits':[]}}", 400, "invalid_request_error", "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"},
     {ANY ",'output_config':{'effort':'low'}}", 400, "invalid_request_error", "output_config.effort"},
-    {ANY ",'output_config':{'format':{'type':'json_schema','schema':{'type':'string','pattern':'a'}}}}", 400,
+    {ANY ",'output_config':{'format':{'type':'json_schema','schema':{'type':'string','pattern':'(?=a)'}}}}", 400,
      "invalid_request_error", "pattern"},
     {ANY ",'tools':[{'type':'web_search_20250305','name':'web_search'}]}", 400, "invalid_request_error",
      "tools[0] is of type \"web_search_20250305\""},

@@ -372,7 +372,7 @@ static const struct {
     {"{" X ",'text':{'format':{'type':'grammar'}}}", 400, "unsupported_value", "text.format"},
     {"{" X ",'text':{'format':{'type':'json_schema','name':'x'}}}", 400, "invalid_value", "text.format"},
     {"{" X ",'text':{'format':{'type':'json_schema','name':'x','strict':true,'schema':{'type':'string','pattern':"
-     "'a'}}}}", 400, "invalid_value", "text.format"},
+     "'(?=a)'}}}}", 400, "invalid_value", "text.format"},
     {"{" X ",'tools':[{'type':'web_search'}]}", 400, "unsupported_value", "tools[0]"},
     {"{" X ",'tools':[" READ ",{'type':'custom','name':'x'}]}", 400, "unsupported_value", "tools[1]"},
     {"{" X ",'tools':[{'type':'function','name':'a b'}]}", 400, "invalid_value", "tools[0]"},

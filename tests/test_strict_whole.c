@@ -126,4 +126,26 @@ TEST(strict_whole_answers_leave_no_free_text_and_are_not_taken_for_others)
     engine_local.close(e);
 }
 
+/* The same text, once as a list of texts and once as a schema, which it is not. */
+TEST(strict_whole_answers_may_be_plain_texts_and_are_not_taken_for_others)
+{
+    static const char texts[] = "[\"aye\",\"nay\"]";
+    struct engine *e = open_with(&engine_local, (struct engine_config){.ctx = 512, .max_seqs = 1, .grammars = 2});
+    struct talk t;
+    int id;
+    talk_begin(&t, tools, 2, "Hello!");
+    t.grammar = (struct request_grammar){.schema = texts, .n_schema = sizeof texts - 1, .whole = true, .plain = true};
+    const struct answer *a = ask(&engine_local, e, &t.r, &id);
+    CHECK(atomic_load(&a->text_len) == 3 && (memcmp(a->text, "aye", 3) == 0 || memcmp(a->text, "nay", 3) == 0));
+    engine_local.drop(e, id);
+    t.grammar.plain = false;
+    CHECK_EQ(engine_local.submit(e, &t.r, &id, &err), ENGINE_BAD_REQUEST);
+    t.grammar = (struct request_grammar){.schema = texts, .n_schema = sizeof texts - 1, .plain = true, .open = OPEN,
+                                         .close = CLOSE};
+    CHECK_EQ(engine_local.submit(e, &t.r, &id, &err), ENGINE_BAD_REQUEST);
+    CHECK_STR(err.text, "a grammar of texts is of the whole answer, without marks");
+    talk_end(&t);
+    engine_local.close(e);
+}
+
 CHECK_MAIN

@@ -96,9 +96,12 @@ struct api_ask {
     bool one_call;     /* parallel_tool_calls: false */
     bool strict;       /* a tool asked for it: without its grammar the request is refused */
     struct buf schema; /* of a grammar: of its calls, or of the whole answer; empty: none */
+    struct buf coarse; /* instead, where that makes no grammar: without what is finer than types; empty: none */
     struct buf looser; /* instead, where no grammar can hold that: calls to the tools' names alone; empty: none */
     bool exact;        /* the schema of the answer is strict: nothing of it may be left out */
     bool either;       /* the answer is a call, or a value of response_format's schema */
+    bool texts_form;   /* the schema is no JSON Schema: texts to choose from, or a pattern (struct request_grammar) */
+    const char *form;  /* the field that asked for the answer's form, if any did */
     enum effort effort;
     int thinking;      /* as the engine's request has it */
     enum form_calls calls; /* of its calls: as the model's family has them; not in tags where a grammar holds */
@@ -158,7 +161,9 @@ int api_read_tools(struct api_ask *a, struct api_error *e); /* and tool_choice *
 void api_put_tools(const struct api_ask *a, const struct api_model *m, struct buf *out);
 const char *api_tool_name(const json_t *tool); /* of a call too; "": it has none */
 bool api_is_name(const char *s);               /* of a tool */
-bool api_wants_form(const json_t *root); /* response_format is not plain text (api_read.c) */
+/* api_format.c: whether the answer is to have a form, and which; behind the tools. */
+bool api_wants_form(const json_t *root);
+int api_read_format(struct api_ask *a, struct api_error *e);
 /* api_json.c */
 bool api_is_given(const json_t *v);                         /* it is there, and not null */
 const char *api_text_of(const json_t *v);                   /* a string without NULs; NULL: it is none */

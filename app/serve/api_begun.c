@@ -25,9 +25,9 @@ int api_check_begun(struct api_ask *a, const struct api_model *m, struct api_err
 {
     if (!a->goes_on) return 0;
     if (a->whole)
-        return api_fail(e, 400, "invalid_value", a->tools && a->choice >= API_REQUIRED ? "tool_choice" :
-                        "response_format", "an answer that is held to a form cannot be begun by the client: leave the "
-                        "assistant's last message out");
+        return api_fail(e, 400, "invalid_value", a->tools && a->choice >= API_REQUIRED ? "tool_choice" : a->form,
+                        "an answer that is held to a form cannot be begun by the client: leave the assistant's last "
+                        "message out");
     if (a->thinking > 0 && a->thinking != m->thinking)
         return api_fail(e, 400, "invalid_value", "thinking_token_budget", "thinking comes before an answer, and this "
                         "one was begun by the client: leave one of the two out");

@@ -290,7 +290,9 @@ static const struct field {
     {"presence_penalty", BOTH, READ}, {"repeat_last_n", BOTH, READ}, {"logit_bias", BOTH, READ},
     {"seed", BOTH, READ}, {"stop", BOTH, READ},
     {"max_tokens", BOTH, READ}, {"max_completion_tokens", CHAT, READ}, {"logprobs", BOTH, READ},
-    {"top_logprobs", CHAT, READ}, {"tools", CHAT, READ}, {"tool_choice", CHAT, READ}, {"response_format", CHAT, READ},
+    {"top_logprobs", CHAT, READ}, {"tools", CHAT, READ}, {"tool_choice", CHAT, READ}, {"response_format", BOTH, READ},
+    {"structured_outputs", BOTH, READ}, {"guided_json", BOTH, READ}, {"guided_choice", BOTH, READ},
+    {"guided_regex", BOTH, READ},
     {"n", BOTH, READ}, {"best_of", COMPLETION, READ}, {"echo", COMPLETION, READ}, {"suffix", COMPLETION, OFF},
     {"user", BOTH, PASSED}, {"metadata", BOTH, PASSED}, {"store", BOTH, PASSED}, {"service_tier", BOTH, PASSED},
     {"safety_identifier", BOTH, PASSED}, {"prompt_cache_key", BOTH, PASSED}, {"prompt_cache_retention", BOTH, PASSED},
@@ -342,30 +344,6 @@ int api_check_model(const json_t *name, enum api_kind kind, const struct api_mod
                     "ANTHROPIC_SMALL_FAST_MODEL: set both");
 }
 
-bool api_wants_form(const json_t *root)
-{
-    const json_t *f = json_object_get(root, "response_format");
-    return api_is_given(f) && strcmp(api_text_in(f, "type"), "text") != 0;
-}
-
-/* An answer that is a call has no other form; one that may be is either. */
-static int read_format(struct api_ask *a, struct api_error *e)
-{
-    const json_t *f = json_object_get(a->root, "response_format");
-    const char *name = api_text_in(f, "type");
-    if (!api_wants_form(a->root)) return 0;
-    const bool object = strcmp(name, "json_object") == 0;
-    if (!object && strcmp(name, "json_schema") != 0)
-        return api_fail(e, 400, "unsupported_value", "response_format", "response_format: type \"%.40s\" is not known "
-                        "here; \"text\", \"json_object\" and \"json_schema\" are", name);
-    const json_t *given = json_object_get(f, "json_schema"), *schema = json_object_get(given, "schema");
-    if (!object && !json_is_object(schema))
-        return api_fail(e, 400, "invalid_value", "response_format", "response_format.json_schema.schema is to be an "
-                        "object");
-    if (a->tools && a->choice >= API_REQUIRED) return 0;
-    return api_schema_of_answer(a, object ? NULL : schema, json_is_true(json_object_get(given, "strict")), e);
-}
-
 /* From here on it is a chat. */
 static int translate(struct api_ask *a, const struct api_model *m, struct api_error *e)
 {
@@ -389,8 +367,8 @@ int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, 
         read_sampling(a, m, e) || api_read_thinking(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
         return -1;
     if (a->load) return 0;
-    if (a->plain) return read_prompts(a, m, e);
-    return api_read_begun(a, e) || api_read_messages(a, m, memory, e) || read_format(a, e) ||
+    if (a->plain) return read_prompts(a, m, e) || api_read_format(a, e) ? -1 : 0;
+    return api_read_begun(a, e) || api_read_messages(a, m, memory, e) || api_read_format(a, e) ||
                    api_check_begun(a, m, e) ? -1 : 0;
 }
 
@@ -403,6 +381,7 @@ void api_free(struct api_ask *a)
     free(a->msgs);
     json_decref(a->prompts);
     buf_free(&a->schema);
+    buf_free(&a->coarse);
     buf_free(&a->looser);
     buf_free(&a->texts);
     *a = (struct api_ask){0};

@@ -2,12 +2,18 @@
  * in place.  What a grammar does not know stays as it is, and is refused there by its name. */
 #include "app/serve/api.h"
 #include <ctype.h>
+#include <math.h>
 
-enum { DEPTH = 24, NODES = 16384, ANY_DEPTH = 1, LOOSE_DEPTH = 2, ANSWER_DEPTH = 3, REF_KEY = 256 };
+enum { DEPTH = 24, NODES = 16384, ANY_DEPTH = 1, LOOSE_DEPTH = 2, ANSWER_DEPTH = 3, REF_KEY = 256,
+       PATTERN_NODES = 2000, LENGTH_HELD = 64 };
+
+/* What may be left out of a schema: nothing that says what is valid; or, where nobody asked that it be held to, what no
+ * grammar can say or what makes one large; or all that says more than which types there are. */
+enum leaves { LEAVES_NOTHING, LEAVES_UNHELD, LEAVES_FINER };
 
 struct resolving {
     const json_t *root; /* what "#/..." is looked up in */
-    bool loose;         /* what no grammar can say may be left out: nobody asked that it be held to */
+    enum leaves leaves;
     int nodes;
     const char *why;
 };
@@ -110,20 +116,63 @@ static bool is_one_of(const char *key, const char *const *list)
     return *list != NULL;
 }
 
+static bool has_type(const json_t *v, const char *name)
+{
+    const json_t *type = json_object_get(v, "type");
+    return json_is_string(type) && strcmp(json_string_value(type), name) == 0;
+}
+
+static const char *const of_strings[] = {"format", "pattern", "minLength", "maxLength", NULL};
+static const char *const of_numbers[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+                                         NULL};
+
+/* A grammar holds a string to one of the three, and to none that makes it large. */
+static bool holds_string(const json_t *v, const char *key)
+{
+    const json_t *pattern = json_object_get(v, "pattern"), *format = json_object_get(v, "format");
+    const json_t *length = json_object_get(v, key);
+    const long nodes = json_is_string(pattern) ? grammar_pattern_nodes(json_string_value(pattern),
+                                                                       json_string_length(pattern), NULL) : -1;
+    const bool by_pattern = nodes >= 0 && nodes <= PATTERN_NODES;
+    const bool by_format = !by_pattern && json_is_string(format) && grammar_knows_format(json_string_value(format));
+    if (strcmp(key, "pattern") == 0) return by_pattern;
+    if (strcmp(key, "format") == 0) return by_format;
+    return !by_pattern && !by_format && json_is_integer(length) && json_integer_value(length) <= LENGTH_HELD;
+}
+
+static bool holds_number(const json_t *v, const char *key)
+{
+    const json_t *bound = json_object_get(v, key);
+    return json_is_number(bound) && fabs(json_number_value(bound)) < 1e15 && strcmp(key, "multipleOf") != 0;
+}
+
+/* Of values that are told one by one, or of another type, no such word says anything. */
+static bool says_nothing(const json_t *v, const char *key)
+{
+    const bool text = is_one_of(key, of_strings), number = is_one_of(key, of_numbers);
+    const bool numeric = has_type(v, "integer") || has_type(v, "number");
+    if (!text && !number) return false;
+    if (json_object_get(v, "enum") || json_object_get(v, "const")) return true;
+    return json_is_string(json_object_get(v, "type")) && (text ? !has_type(v, "string") : !numeric);
+}
+
 /* Keywords that say nothing of what is valid; and those that a looser grammar leaves out.  An object without others'
  * properties is valid where these may be there. */
 static bool is_left_out(const struct resolving *r, const json_t *v, const char *key)
 {
     static const char *const words[] = {"discriminator", "readOnly", "writeOnly", "deprecated", "$id", "xml",
                                         "externalDocs", "example", NULL};
-    static const char *const finer[] = {"format", "pattern", "minLength", "maxLength", "minimum", "maximum",
-                                        "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems",
-                                        "minProperties", "maxProperties", "contentEncoding", "contentMediaType", NULL};
+    static const char *const never[] = {"uniqueItems", "minProperties", "maxProperties", "contentEncoding",
+                                        "contentMediaType", NULL};
     static const char *const definitions[] = {"$defs", "definitions", NULL};
     if (is_one_of(key, definitions)) return true; /* they were looked up */
     if (strcmp(key, "additionalProperties") == 0) return json_object_size(json_object_get(v, "properties")) > 0;
     if (strcmp(key, "required") == 0) return json_is_null(json_object_get(v, key));
-    return is_one_of(key, words) || (r->loose && is_one_of(key, finer));
+    if (is_one_of(key, words) || says_nothing(v, key)) return true;
+    if (r->leaves == LEAVES_NOTHING) return false;
+    const bool text = is_one_of(key, of_strings), number = is_one_of(key, of_numbers);
+    if (!text && !number) return is_one_of(key, never);
+    return r->leaves == LEAVES_FINER || !(text ? holds_string(v, key) : holds_number(v, key));
 }
 
 /* {"type": ["string", "null"], ...} as an anyOf of one each. */
@@ -170,12 +219,6 @@ static json_t *resolve_object(struct resolving *r, const json_t *v, int depth, e
         }
     }
     return out;
-}
-
-static bool has_type(const json_t *v, const char *name)
-{
-    const json_t *type = json_object_get(v, "type");
-    return json_is_string(type) && strcmp(json_string_value(type), name) == 0;
 }
 
 /* A schema that leaves open what its items or properties are: any JSON.  NULL: it is none. */
@@ -249,34 +292,80 @@ static int add_answer(struct buf *calls, const json_t *answer, struct api_error 
     return keep(calls, was ? json_pack("{s:[o, O]}", "anyOf", was, answer) : NULL, "response_format", e);
 }
 
-int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e)
+/* The same with less in it, unless that says the same. */
+static int keep_coarse(struct api_ask *a, json_t *less, struct api_error *e)
 {
-    struct resolving r = {.root = schema, .loose = !strict};
+    if (keep(&a->coarse, less, "response_format", e)) return -1;
+    if (a->coarse.len == a->schema.len && memcmp(a->coarse.data, a->schema.data, a->schema.len) == 0) a->coarse.len = 0;
+    return 0;
+}
+
+static json_t *answer_of(const json_t *schema, enum leaves leaves, const char **why)
+{
+    struct resolving r = {.root = schema, .leaves = leaves};
     json_t *made = schema ? resolve(&r, schema, 0, SCHEMA)
                           : json_pack("{s:s, s:o}", "type", "object", "additionalProperties", any_value(ANSWER_DEPTH));
-    if (!made)
-        return api_fail(e, 400, "invalid_value", "response_format", "the schema cannot be used: %s",
-                        r.why ? r.why : "no memory for it");
+    *why = r.why ? r.why : "no memory for it";
+    return made;
+}
+
+/* A call, or the answer. */
+static int keep_either(struct api_ask *a, json_t *answer, json_t *less, struct api_error *e)
+{
+    if (a->schema.len == 0) buf_put(&a->schema, a->looser.data, a->looser.len); /* no grammar can say its parameters */
+    if (a->coarse.len == 0) buf_put(&a->coarse, a->schema.data, a->schema.len);
+    return add_answer(&a->schema, answer, e) || add_answer(&a->coarse, less, e) || add_answer(&a->looser, less, e);
+}
+
+int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e)
+{
+    const char *why;
+    json_t *made = answer_of(schema, strict ? LEAVES_NOTHING : LEAVES_UNHELD, &why);
+    json_t *less = made && !strict ? answer_of(schema, LEAVES_FINER, &why) : json_incref(made);
+    if (!made || !less) {
+        json_decref(made);
+        return api_fail(e, 400, "invalid_value", "response_format", "the schema cannot be used: %s", why);
+    }
     a->whole = true;
     a->exact = strict;
     a->either = a->tools != NULL;
-    if (!a->either) return keep(&a->schema, made, "response_format", e);
-    if (a->schema.len == 0) buf_put(&a->schema, a->looser.data, a->looser.len); /* no grammar can say its parameters */
-    const int bad = add_answer(&a->schema, made, e) || add_answer(&a->looser, made, e);
+    int bad = a->either ? keep_either(a, made, less, e) : keep(&a->schema, json_incref(made), "response_format", e);
+    if (!bad && !a->either && !strict) bad = keep_coarse(a, json_incref(less), e);
     json_decref(made);
+    json_decref(less);
     return bad ? -1 : 0;
 }
 
 /* {"name": NAME, "arguments": {...}} */
-static json_t *call_of(const json_t *tool, struct resolving *r)
+static json_t *call_of(const json_t *tool, enum leaves leaves, struct resolving *r)
 {
     const json_t *f = json_object_get(tool, "function"), *parameters = json_object_get(f, "parameters");
-    *r = (struct resolving){.root = parameters, .loose = !json_is_true(json_object_get(f, "strict"))};
+    const bool strict = json_is_true(json_object_get(f, "strict"));
+    *r = (struct resolving){.root = parameters, .leaves = strict ? LEAVES_NOTHING : leaves};
     json_t *arguments = json_object_size(parameters) > 0 ? resolve(r, parameters, 0, SCHEMA)
                                                          : json_pack("{s:s, s:{}}", "type", "object", "properties");
     if (!arguments) return NULL;
     return json_pack("{s:s, s:[s,s], s:{s:{s:O}, s:o}}", "type", "object", "required", "name", "arguments",
                      "properties", "name", "const", json_object_get(f, "name"), "arguments", arguments);
+}
+
+/* NULL: e says why. */
+static json_t *calls_of(const struct api_ask *a, enum leaves leaves, struct api_error *e)
+{
+    json_t *one_of = json_array(), *t;
+    struct resolving r = {0};
+    size_t i;
+    json_array_foreach(a->tools, i, t) {
+        const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
+        if (a->choice == API_NAMED && strcmp(name, a->named) != 0) continue;
+        json_t *made = call_of(t, leaves, &r);
+        if (made && json_array_append_new(one_of, made) == 0) continue;
+        json_decref(one_of);
+        api_fail(e, 400, "invalid_value", "tools", "the parameters of %.64s cannot be used: %s", name,
+                 r.why ? r.why : "no memory for them");
+        return NULL;
+    }
+    return json_pack("{s:o}", "oneOf", one_of);
 }
 
 /* One of the tools, with any arguments. */
@@ -296,24 +385,12 @@ static json_t *loose_calls(const struct api_ask *a)
 
 int api_schema_of_calls(struct api_ask *a, struct api_error *e)
 {
-    json_t *one_of = json_array(), *t;
-    struct resolving r = {0};
-    size_t i;
     a->whole = a->choice == API_REQUIRED || a->choice == API_NAMED;
-    if (!a->strict && keep(&a->looser, loose_calls(a), "tools", e)) {
-        json_decref(one_of);
-        return -1;
-    }
-    json_array_foreach(a->tools, i, t) {
-        const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
-        if (a->choice == API_NAMED && strcmp(name, a->named) != 0) continue;
-        json_t *made = call_of(t, &r);
-        if (made && json_array_append_new(one_of, made) == 0) continue;
-        json_decref(one_of);
-        if (!a->strict && a->whole) return keep(&a->schema, loose_calls(a), "tools", e); /* held to the names alone */
-        if (!a->strict) return 0; /* held to nothing */
-        return api_fail(e, 400, "invalid_value", "tools", "the parameters of %.64s cannot be used: %s", name,
-                        r.why ? r.why : "no memory for them");
-    }
-    return keep(&a->schema, json_pack("{s:o}", "oneOf", one_of), "tools", e);
+    if (!a->strict && keep(&a->looser, loose_calls(a), "tools", e)) return -1;
+    json_t *made = calls_of(a, LEAVES_UNHELD, e);
+    if (made && keep(&a->schema, made, "tools", e)) return -1;
+    if (made) return a->strict ? 0 : keep_coarse(a, calls_of(a, LEAVES_FINER, e), e);
+    if (a->strict) return -1;
+    *e = (struct api_error){0};
+    return a->whole ? keep(&a->schema, loose_calls(a), "tools", e) : 0; /* held to the names alone, or to nothing */
 }

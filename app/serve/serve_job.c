@@ -87,11 +87,29 @@ static int count_prompt(const struct serve *s, const struct api_ask *ask, int in
     return api_fail(e, 400, "invalid_value", "messages", "%s", err.text);
 }
 
+/* Parameters that no grammar can hold a call to: where nobody asked for that it is held to less of them; one that must
+ * come to the tools' names, and else it is only hoped for. */
+static int submit_held(struct serve *s, struct request *r, struct request_grammar *g, const struct api_ask *ask,
+                       int *id, struct err *err)
+{
+    const struct buf *less[] = {&ask->coarse, &ask->looser};
+    int code = s->a->ops->submit(s->a->engine, r, id, err);
+    for (int i = 0; i < (ask->whole ? 2 : 1); i++) {
+        if (code != ENGINE_BAD_REQUEST || !r->grammar || less[i]->len == 0) continue;
+        g->schema = less[i]->data;
+        g->n_schema = less[i]->len;
+        code = s->a->ops->submit(s->a->engine, r, id, err);
+    }
+    if (code != ENGINE_BAD_REQUEST || !r->grammar || ask->whole || ask->strict) return code;
+    r->grammar = NULL;
+    return s->a->ops->submit(s->a->engine, r, id, err);
+}
+
 static int submit(struct serve *s, struct job *j, const struct ids *ids, struct api_error *e)
 {
     const struct api_ask *ask = j->lead->ask;
     struct request_grammar g = {.schema = ask->schema.data, .n_schema = ask->schema.len, .blanks = !s->model.embedded,
-                                .whole = ask->whole, .either = ask->either};
+                                .whole = ask->whole, .either = ask->either, .plain = ask->texts_form};
     struct err err = {0};
     const bool harmony = ask->calls == FORM_CALLS_HARMONY, in_tags = harmony || ask->calls == FORM_CALLS_OWN;
     if (in_tags && ask->tools && !ask->either) { /* families with forms of their own write a call bare */
@@ -111,22 +129,11 @@ static int submit(struct serve *s, struct job *j, const struct ids *ids, struct 
         .grammar = ask->schema.len > 0 && (in_tags || ask->whole) ? &g : NULL,
     };
     r.sampling.seed += ask->seeded ? (uint64_t)(j->index % ask->n) : ++s->drawn; /* else all would draw the same */
-    int code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
-    /* Parameters that no grammar can hold a call to: where nobody asked for that, one that must come is held to the
-     * tools' names, and else it is only hoped for. */
-    if (code == ENGINE_BAD_REQUEST && r.grammar && ask->whole && ask->looser.len > 0) {
-        g.schema = ask->looser.data;
-        g.n_schema = ask->looser.len;
-        code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
-    }
-    if (code == ENGINE_BAD_REQUEST && r.grammar && !ask->whole && !ask->strict) {
-        r.grammar = NULL;
-        code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
-    }
+    const int code = submit_held(s, &r, &g, ask, &j->id, &err);
     if (code) {
         serve_refusal(s, code, j->n_prompt, j->max_tokens, &err, e);
         const char *whose = ask->plain && e->n_ctx > 0 ? "prompt" : !r.grammar || code != ENGINE_BAD_REQUEST ? NULL
-                            : j->lead->tools ? "tools" : "response_format";
+                            : j->lead->tools ? "tools" : ask->form;
         if (whose) snprintf(e->param, sizeof e->param, "%s", whose);
         const size_t used = strlen(e->text);
         if (whose && r.grammar && (ask->strict || ask->exact))

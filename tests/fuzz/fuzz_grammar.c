@@ -1,11 +1,13 @@
 /* fuzz_grammar.c - a schema from anywhere, and a text that a model may have written under it.
  *
  * covers: engine/grammar.c engine/grammar_schema.c engine/grammar_dfa.c engine/grammar_index.c engine/grammar_harmony.c
+ * covers: engine/grammar_regex.c engine/grammar_string.c engine/grammar_number.c
  *
- * An input: the schema, a NUL, the text; '~' as the first byte of the text allows blanks, and 1, 2, 3 or 5 asks for
- * these parts of an answer in messages, whose marks are bytes from 0xf8 on.  What must hold: a refusal has a message of
- * one line; the text is accepted byte by byte as the masks say; what is whole then parses, or ends as a message does; a
- * state that is reached always has a token that may follow, or has ended. */
+ * An input: the schema, a NUL, the text; '~' as the first byte of the text allows blanks, 8 makes the schema a pattern
+ * or a list of texts, and 1, 2, 3 or 5 asks for these parts of an answer in messages, whose marks are bytes from 0xf8
+ * on.  What must hold: a refusal has a message of one line; the text is accepted byte by byte as the masks say; what is
+ * whole then parses, or ends as a message does; a state that is reached always has a token that may follow, or has
+ * ended. */
 #include "engine/grammar.h"
 #include <jansson.h>
 
@@ -46,7 +48,7 @@ static void check_mask(struct grammar *g, const struct grammar_state *s)
     must(any);
 }
 
-static void follow(struct grammar *g, const char *text, size_t n, unsigned messages)
+static void follow(struct grammar *g, const char *text, size_t n, unsigned messages, bool plain)
 {
     static const char front[] = "\xf8" "assistant";
     struct grammar_state s = grammar_begin(g);
@@ -58,6 +60,7 @@ static void follow(struct grammar *g, const char *text, size_t n, unsigned messa
         if (at < 64) check_mask(g, &s);
     }
     if (at < n || !grammar_is_complete(g, &s)) return;
+    if (plain) return;
     if (messages) {
         must(n > 0 && (unsigned char)text[n - 1] >= 0xfd); /* <|return|>, <|call|> */
         return;
@@ -84,16 +87,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = strnlen(input, size), text = MIN(n + 1, size);
     bool blanks = input[text] == '~';
     unsigned char parts = (unsigned char)input[text];
+    const bool plain = parts == 8;
     if (parts != 1 && parts != 2 && parts != 3 && parts != 5) parts = 0;
-    text += (blanks || parts) && text < size;
+    text += (blanks || parts || plain) && text < size;
     size_t index_bytes = grammar_index_bytes(&w);
     void *index_mem = malloc(index_bytes), *mem = NULL;
     struct grammar_index *x = grammar_index_open(&w, index_mem, index_bytes, &err);
     must(x != NULL && (mem = malloc(grammar_bytes(x, &limits))) != NULL);
     struct grammar_source source = {.schema = input, .n_schema = n, .close = "", .after = &after, .n_after = 1,
-                                    .blanks = blanks, .harmony = parts};
+                                    .blanks = blanks, .plain = plain, .harmony = parts};
     struct grammar *g = grammar_compile(x, &limits, &source, mem, grammar_bytes(x, &limits), &err);
-    if (g) follow(g, input + text, size - text, parts);
+    if (g) follow(g, input + text, size - text, parts, plain);
     else must_be_one_line(&err);
     free(mem);
     free(index_mem);
