@@ -268,11 +268,13 @@ static int step_to_end(struct run *r, int id, struct err *err)
 
 /* ---------------------------------------------------------------- after */
 
-static const char *reason_of(enum engine_end end)
+static const char *reason_of(const struct turn_result *res)
 {
+    const enum engine_end end = res->end;
     if (end == END_STOP || end == END_LENGTH) return "completed";
     if (end == END_CANCELLED) return "cancelled";
     if (end == END_OOM) return "out_of_memory";
+    if (res->too_long) return app_refusal(ENGINE_NEVER_FITS);
     return end == END_NO_TOKEN ? "input_error" : "internal";
 }
 
@@ -352,7 +354,7 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
     }
     struct event e = {.kind = EV_TURN_END, .turn_end = {
         .turn = a->trace.voice->turns, .call = r->ask->round + 1, .end = event_str(engine_end_name(res->end)),
-        .termination_reason = event_str(reason_of(res->end)),
+        .termination_reason = event_str(reason_of(res)),
         .text = {res->text.data ? res->text.data : "", res->text.len},
         .prompt_tokens = res->n_prompt, .tokens = res->n_tokens, .first_token_s = res->first_s, .total_s = res->total_s,
         .prefill_rate = res->prefill_rate, .decode_rate = res->decode_rate, .cancel_s = res->cancel_s}};
@@ -419,8 +421,10 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     tell_start(&r);
     tell_growth(&r);
     result->end = bad ? END_FAULT : (enum engine_end)atomic_load(&r.ans->end);
+    result->too_long = !bad && r.ans->too_long;
     bool failed = result->end == END_FAULT || result->end == END_OOM;
-    if (!bad && failed && *r.ans->fault) err_set(err, ENGINE_FAULT, "%s", r.ans->fault);
+    const int why = result->too_long ? ENGINE_NEVER_FITS : ENGINE_FAULT;
+    if (!bad && failed && *r.ans->fault) err_set(err, why, "%s", r.ans->fault);
     finish(&r, result, err);
     a->ops->drop(a->engine, id);
     app_memory(a);
@@ -459,7 +463,7 @@ int turn_exit(int code, const struct turn_result *result)
 {
     if (code) return app_exit(code);
     switch (result->end) {
-    case END_FAULT: return EXIT_ENGINE;
+    case END_FAULT: return app_exit(result->too_long ? ENGINE_NEVER_FITS : ENGINE_FAULT);
     case END_OOM: return EXIT_REFUSED;
     case END_NO_TOKEN: return EXIT_USAGE;
     case END_CANCELLED: return signals_pending() ? 128 + signals_pending() : EXIT_INTERNAL;

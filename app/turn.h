@@ -29,6 +29,7 @@ struct turn_ask {
 
 struct turn_result {
     enum engine_end end;
+    bool too_long; /* END_FAULT: it never fits, as a server alone could say */
     int n_prompt, n_tokens, max_tokens;
     double first_s, total_s;        /* seconds to the first token (0: there was none), and in all */
     double cancel_s;                /* from the signal until its memory was free; NaN: not cancelled by one */

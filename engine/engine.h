@@ -251,6 +251,7 @@ struct answer {
     atomic_int end; /* enum engine_end */
     atomic_bool closed; /* its thinking had all its tokens, and is ended */
     char fault[240]; /* END_FAULT, END_OOM: why */
+    bool too_long;   /* END_FAULT: as with ENGINE_NEVER_FITS, but a server alone could say that it never fits */
     struct engine_oom oom; /* END_OOM */
 };
 

@@ -279,11 +279,12 @@ void sched_leave(struct sched *s, struct request_live *q)
     s->look = true;
 }
 
-int sched_end(struct sched *s, int id, enum engine_end why, const char *fault)
+int sched_end(struct sched *s, int id, enum engine_end why, const struct err *fault)
 {
     struct request_live *q = sched_find(s, id);
     if (!q || q->state == REQUEST_ENDED) return -1;
-    request_end(q, why, fault);
+    q->a.too_long = fault && fault->code == ENGINE_NEVER_FITS;
+    request_end(q, why, fault ? fault->text : NULL);
     sched_leave(s, q);
     figures_publish(s);
     return 0;

@@ -116,9 +116,10 @@ void sched_waits(struct sched *s, int id, struct engine_wait *out);
 void sched_page_map(struct sched *s, struct engine_cell *cell, int n);
 int sched_naive_ops(const struct sched *s, uint64_t from, struct naive_op *out, int n);
 
-/* End a request that waits or runs, as a runner that hears of it elsewhere wants: why, and with END_FAULT a line.  END
- * follows in the next step.  -1: no such, or it has ended. */
-int sched_end(struct sched *s, int id, enum engine_end why, const char *fault);
+/* End a request that waits or runs, as a runner that hears of it elsewhere wants: why, and with END_FAULT a line whose
+ * code is ENGINE_FAULT, or ENGINE_NEVER_FITS (answer's too_long).  END follows in the next step.  -1: no such, or it
+ * has ended. */
+int sched_end(struct sched *s, int id, enum engine_end why, const struct err *fault);
 
 /* The most text that one token of an answer can be, and the text_bytes that suit so many sequences: two requests of ctx
  * tokens for each, and a full queue of small ones. */

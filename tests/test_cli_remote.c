@@ -1,5 +1,6 @@
 /* --remote: the program of the one side against `plimsoll serve` of the other.  The same model answers, so the same
  * text has to come; conversations, crews, tools, scripts and the full screen are as ever. */
+#include "tests/fake_server.h"
 #include "tests/serve_rig.h"
 #include "tests/term_rig.h"
 
@@ -73,6 +74,32 @@ TEST(a_conversation_is_bounded_and_saved_as_ever)
     buf_free(&many);
     CHECK_EQ(REMOTE(NULL, "-p", "x", "-n", "2000"), 3);
     check_has(err(), "the context holds 1024");
+}
+
+/* Each in its own words: what a server alone knows not to fit ends as what never fits. */
+static const char *refusal;
+static void refuses(const struct fake_call *call) { fake_status(call, "400 Bad Request", "", refusal); }
+
+TEST(what_the_server_says_is_too_long_is_refused_as_what_never_fits)
+{
+    static const struct { const char *says; int status; } row[] = {
+        {"{'error':{'message':'This model has a maximum context length of 10 tokens.','code':400}}", 3},
+        {"{'error':{'code':400,'message':'no room','type':'exceed_context_size_error','n_ctx':10}}", 3},
+        {"{'type':'error','error':{'type':'invalid_request_error','message':'prompt is too long: 20 tokens > 10'}}", 3},
+        {"{'error':{'message':'prompt too long; exceeded max context length by 10 tokens'}}", 3},
+        {"{'error':{'message':'The model is not known'}}", 4},
+    };
+    snprintf(url, sizeof url, "%s",
+             fake_begin("{'data':[{'id':'m','owned_by':'vllm','max_model_len':4096}]}", refuses));
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        refusal = row[i].says;
+        CHECK_EQ(REMOTE(NULL, "-p", "x"), row[i].status);
+        if (row[i].status == 3) check_has(err(), "the context there cannot hold the request: shorten the conversation");
+        CHECK_EQ(REMOTE("x\n", "--no-save", "--json"), row[i].status);
+        check_has(out(), row[i].status == 3 ? "\"end\":\"fault\",\"termination_reason\":\"refused_kv\""
+                                            : "\"end\":\"fault\",\"termination_reason\":\"internal\"");
+    }
+    fake_end();
 }
 
 TEST(tools_crews_and_load_go_over_it)

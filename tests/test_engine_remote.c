@@ -412,7 +412,7 @@ TEST(a_broken_answer_fails_alone)
     fake.chat = says_nothing_known;
     a = run(submit_text("Hi", 50));
     check_answer(a, END_FAULT, "");
-    CHECK(strstr(a->fault, "refused the request (HTTP 400): The model is not known") != NULL);
+    CHECK(!a->too_long && strstr(a->fault, "refused the request (HTTP 400): The model is not known") != NULL);
     fake.chat = goes_elsewhere; /* and the key with it: no */
     const int before = atomic_load(&fake.asked);
     a = run(submit_text("Hi", 50));
@@ -508,9 +508,35 @@ TEST(a_prompt_that_was_too_long_raises_the_count)
     const int ours = count("some words that are counted", &exact);
     const struct answer *a = run(submit_text("some words that are counted", 5));
     CHECK_EQ(atomic_load(&a->end), END_FAULT);
-    CHECK(strstr(a->fault, "maximum context length") != NULL);
+    CHECK(a->too_long && strstr(a->fault, "maximum context length") != NULL);
+    CHECK(strstr(a->fault, "shorten the conversation or ask for a shorter answer (-n)") != NULL);
     ops->drop(engine, a->id);
     CHECK(count("some words that are counted", &exact) > ours);
+    end();
+}
+
+static void too_long_in_a_stream(const struct fake_call *c)
+{
+    fake_stream(c);
+    fake_says(c, "half");
+    fake_put(c->fd, "data: {'error':{'message':'Context size has been exceeded.','type':'server_error'}}\n\n");
+}
+
+static void busy_with_what_is_too_long(const struct fake_call *c)
+{
+    fake_status(c, "429 Too Many Requests", "Retry-After: 0\r\n", "{'error':{'message':'prompt is too long for now'}}");
+}
+
+TEST(a_prompt_is_too_long_where_a_stream_says_so_and_not_where_the_server_is_busy)
+{
+    begin(VLLM, too_long_in_a_stream, 1);
+    const struct answer *a = run(submit_text("some words", 5));
+    check_answer(a, END_FAULT, "half");
+    CHECK(a->too_long && strstr(a->fault, "Context size has been exceeded.") != NULL);
+    fake.chat = busy_with_what_is_too_long;
+    a = run(submit_text("some words", 5));
+    check_answer(a, END_FAULT, "");
+    CHECK(!a->too_long && strstr(a->fault, "it is busy (HTTP 429)") != NULL);
     end();
 }
 

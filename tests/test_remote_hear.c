@@ -251,7 +251,12 @@ TEST(a_prompt_that_is_too_long_is_known_by_the_servers_words)
         "the request exceeds the available context size, try increasing it", "exceed_context_size_error",
         "`inputs` tokens + `max_new_tokens` must be <= 2048. Given: 3000", "context_length_exceeded",
         "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
-        "maximum input length is 4096 tokens",
+        "maximum input length is 4096 tokens", "prompt is too long: 205000 tokens > 200000 maximum",
+        "You passed 9000 input tokens and requested 9 output tokens. However, the model's context length is only 8192",
+        "prompt too long; exceeded max context length by 12 tokens", "the input length exceeds the context length",
+        "`inputs` must have less than 4096 tokens. Given: 5000", "Context size has been exceeded.",
+        "Input tokens exceed the configured limit of 272000 tokens.",
+        "Prompt has 9000 tokens, but the configured context size is 8192 tokens",
     };
     static const char *const other[] = {"rate limit", "the server is busy", "model not found", "unknown field \"n\""};
     for (size_t i = 0; i < COUNT_OF(too_long); i++) CHECK(hear_is_overflow(too_long[i]));

@@ -67,7 +67,10 @@ bool hear_is_overflow(const char *text)
         "context_length_exceeded", "maximum context length", "exceeds the available context size",
         "exceed_context_size", "exceeds the maximum number of tokens", "is longer than the model's context length",
         "maximum input length is", "`inputs` tokens + `max_new_tokens`", "context length exceeded",
-        "longer than the maximum model length", "exceeds the context", "exceed context",
+        "longer than the maximum model length", "exceeds the context", "exceed context", "context length is only",
+        "context size has been exceeded", "prompt is too long", "prompt too long", "exceeds maximum context length",
+        "exceeded max context length", "input is too long", "`inputs` must have less than", "input tokens exceed",
+        "but the configured context size is", "context_window_exceeded",
     };
     return has_one_of(text, words, COUNT_OF(words));
 }

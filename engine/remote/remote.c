@@ -63,7 +63,8 @@ static int raised(const struct maker *m, int tokens)
 static void compare(struct maker *m, const struct talk *t)
 {
     const struct answer *a = sched_answer(m->sched, t->id);
-    if (t->overflow) atomic_store(&m->permille, MIN(atomic_load(&m->permille) * 5 / 4, FACTOR_MOST));
+    if (t->why.code == ENGINE_NEVER_FITS)
+        atomic_store(&m->permille, MIN(atomic_load(&m->permille) * 5 / 4, FACTOR_MOST));
     if (!a || !t->hear.counted) return;
     const int64_t theirs = MIN(t->hear.prompt_tokens, INT32_MAX), lack = theirs - raised(m, a->n_prompt);
     if (lack <= 0 || theirs > m->ctx) return; /* more than its context it cannot have read */
@@ -211,7 +212,7 @@ static void look_at_talks(struct maker *m)
         if (!t) continue;
         talk_look(t);
         const bool over = t->end != END_NONE && t->end != END_STOP && !talk_has_next(t);
-        if (over && !has_ended(m, t->id)) sched_end(m->sched, t->id, t->end, *t->why ? t->why : NULL);
+        if (over && !has_ended(m, t->id)) sched_end(m->sched, t->id, t->end, t->end == END_FAULT ? &t->why : NULL);
         if (!has_ended(m, t->id)) continue;
         compare(m, t);
         talk_end(t);

@@ -10,13 +10,25 @@ enum {
     BYTES_FIRST = 1 << 20, BYTES_TOKEN = 8 << 10 /* of an answer, with all that stands around its words */
 };
 
-static void fail(struct talk *t, const char *why)
+static void end_badly(struct talk *t, int code, const char *why)
 {
     char line[1024];
     if (t->end != END_NONE) return;
     t->end = END_FAULT;
+    t->why.code = code;
     snprintf(line, sizeof line, "%.80s: %.900s", web_at(t->web), why);
-    hear_line(line, strlen(line), t->why, sizeof t->why);
+    hear_line(line, strlen(line), t->why.text, sizeof t->why.text);
+}
+
+static void fail(struct talk *t, const char *why) { end_badly(t, ENGINE_FAULT, why); }
+
+/* It says that its model's context cannot hold this: what to do stands before its own words, which may be long. */
+static void never_fits(struct talk *t, const char *said)
+{
+    char why[512];
+    snprintf(why, sizeof why, "the context there cannot hold the request: shorten the conversation or ask for a "
+             "shorter answer (-n); it says: %.300s", said);
+    end_badly(t, ENGINE_NEVER_FITS, why);
 }
 
 /* New text becomes ids.  More of them than were asked for are not wanted. */
@@ -37,8 +49,9 @@ static void finish(struct talk *t)
 {
     if (!take_said(t)) return;
     if (t->hear.end == HEAR_FAILED) {
-        t->overflow = hear_is_overflow(t->hear.trouble.data ? t->hear.trouble.data : "");
-        fail(t, t->hear.trouble.data ? t->hear.trouble.data : "the answer failed");
+        const char *trouble = t->hear.trouble.data ? t->hear.trouble.data : "the answer failed";
+        if (hear_is_overflow(trouble)) never_fits(t, trouble);
+        else fail(t, trouble);
     }
     if (t->end == END_NONE) t->end = t->hear.end == HEAR_LENGTH ? END_LENGTH : END_STOP;
 }
@@ -71,15 +84,19 @@ static bool again(struct talk *t, int retry_s)
 static void refused(struct talk *t, long status, int retry_s)
 {
     char said[180], why[230];
+    const char *body = t->refusal.data ? t->refusal.data : "";
     const bool busy = status == 429 || status == 502 || status == 503 || status == 504;
-    hear_error(t->refusal.data ? t->refusal.data : "", t->refusal.len, said, sizeof said);
+    const bool too_long = !busy && hear_is_overflow(body); /* its code may say so where its words do not */
+    hear_error(body, t->refusal.len, said, sizeof said);
     if (busy && again(t, retry_s)) return;
-    if (!busy && !*t->no_system && hear_wants_no_system(t->refusal.data ? t->refusal.data : "") &&
-        remote_fold_system(&t->body) && again(t, 0)) {
+    if (!busy && !*t->no_system && hear_wants_no_system(body) && remote_fold_system(&t->body) && again(t, 0)) {
         *t->no_system = true;
         return;
     }
-    t->overflow = hear_is_overflow(t->refusal.data ? t->refusal.data : "");
+    if (too_long) {
+        never_fits(t, said);
+        return;
+    }
     snprintf(why, sizeof why, "%s (HTTP %ld): %s", busy ? "it is busy" : "it refused the request", status, said);
     fail(t, why);
 }

@@ -21,8 +21,7 @@ struct talk {
     int id;           /* the engine's */
     struct hear hear; /* usage, once it has ended */
     enum engine_end end; /* END_STOP, END_LENGTH or END_FAULT, once it is known; tokens may be left */
-    bool overflow;       /* END_FAULT: the prompt is too long for the server's model */
-    char why[240];       /* END_FAULT */
+    struct err why;      /* END_FAULT: ENGINE_FAULT, or ENGINE_NEVER_FITS: too long for the server's model */
 
     struct web *web;
     const struct vocab *vocab;
