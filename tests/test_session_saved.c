@@ -168,6 +168,39 @@ TEST(an_undone_turn_is_out_and_can_be_read)
     end();
 }
 
+TEST(an_undone_first_turn_takes_the_title_that_it_gave_with_it)
+{
+    struct session_place was;
+    begin(NULL);
+    CHECK_EQ(say("one"), 0);
+    CHECK_EQ(say("two"), 0);
+    OK(session_undo(&s, NULL, &err));
+    CHECK_STR(s.keep.head.title, "one");
+    leave_and_come_back();
+    OK(session_undo(&s, NULL, &err));
+    CHECK_STR(s.keep.head.title, "");
+    CHECK_EQ(say("three"), 0);
+    CHECK_STR(s.keep.head.title, "three");
+    OK(session_hold(&s, &was, &err)); /* what is asked again and refused leaves it as it was */
+    OK(session_undo(&s, NULL, &err));
+    fake.refuse = broken;
+    CHECK_EQ(say("never"), EXIT_ENGINE);
+    fake.refuse = NULL;
+    OK(session_return(&s, &was, &err));
+    CHECK_STR(s.keep.head.title, "three");
+    OK(session_undo(&s, NULL, &err)); /* and what was answered otherwise goes with its own */
+    CHECK_EQ(say("four"), 0);
+    CHECK_STR(s.keep.head.title, "four");
+    OK(session_return(&s, &was, &err));
+    CHECK_STR(s.keep.head.title, "three");
+    session_place_free(&was);
+    OK(session_rename(&s, "mine", 4, &err)); /* a person's stays */
+    OK(session_undo(&s, NULL, &err));
+    leave_and_come_back();
+    CHECK_STR(s.keep.head.title, "mine");
+    end();
+}
+
 TEST(no_more_turns_are_taken_back_than_windows_are_kept)
 {
     begin(NULL);

@@ -165,11 +165,13 @@ int session_set_tools(struct session *s, int n, struct err *err);
 /* The window as it is after this turn is kept for going back, and everything is handed to the store. */
 int session_save(struct session *s, struct err *err);
 /* The last turn is taken back, and what was pinned or set since: the window is again as it was after the turn before.
+ * With the first one goes the title that it gave.
  * *text (NULL: not wanted) is what the user had said in it.  -1: err says why not. */
 int session_undo(struct session *s, struct buf *text, struct err *err);
 /* Where the conversation stands before something that may come to nothing.  All zero: nowhere. */
 struct session_place {
     uint8_t session[STORE_SESSION_ID];
+    char title[JOURNAL_TITLE + 1];
     uint32_t turns;
     uint64_t user, next;         /* numbers: what the person said last; the first that was free */
     struct buf window;

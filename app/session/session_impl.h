@@ -11,6 +11,7 @@ void session_mark(struct session *s, enum journal_mark mark, uint64_t first, uin
 void session_remember(struct session *s); /* the window after head.turns turns, for undo */
 void session_tell(struct session *s);     /* the window's events, to the streams and the person */
 void session_tell_refused(struct session *s); /* of a call that is not made: those alone that are true without it */
+enum { SESSION_TITLE = 60 }; /* characters of the one that a first turn gives */
 void session_title(const char *text, size_t n, int most, char out[JOURNAL_TITLE + 1]);
 int session_count(void *self, const struct window_item *items, size_t n, int64_t *out); /* for struct window_count */
 int session_window(struct session *s, struct err *err); /* an empty one; an exit status */

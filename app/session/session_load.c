@@ -343,6 +343,16 @@ static void tell_front(const struct window_figures *before, const struct window 
     if (!same) say_dim("[the system message and pins are as they were then]");
 }
 
+/* The title is the one that its only turn gave, and goes with it.  One that a person gave stays. */
+static bool is_titled_by_turn(struct session *s)
+{
+    char given[JOURNAL_TITLE + 1];
+    const struct text_entry *e = s->keep.head.turns == 1 ? texts_get(&s->texts, session_last_user(s), NULL) : NULL;
+    if (!e) return false;
+    session_title(e->text, e->len, SESSION_TITLE, given);
+    return strcmp(given, s->keep.head.title) == 0;
+}
+
 int session_undo(struct session *s, struct buf *text, struct err *err)
 {
     uint32_t turns = s->keep.head.turns;
@@ -357,11 +367,13 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
     if (user == 0)
         return err_set(err, -1, "what was said in turn %u is lost; /fork %u goes on in a copy without it",
                        (unsigned)turns, (unsigned)turns - 1);
+    const bool title_goes = is_titled_by_turn(s);
     window_figures(s->w, &before);
     if (go_back(s, user, text, err)) return -1;
     tell_front(&before, s->w);
     if (session_retell_tools(s, &lost)) say_error("tools are not offered any more: %s", lost.text);
     s->keep.head.turns--;
+    if (title_goes) *s->keep.head.title = '\0';
     s->voice.turns = (int)s->keep.head.turns;
     s->a->turns = *s->role.name ? MAX(s->a->turns - 1, 0) : s->voice.turns;
     uint64_t last = s->keep.head.next - 1;
@@ -385,6 +397,7 @@ int session_hold(struct session *s, struct session_place *out, struct err *err)
     *out = (struct session_place){.turns = s->keep.head.turns, .user = session_last_user(s),
                                   .next = s->keep.head.next, .undone_from = s->undone_from};
     memcpy(out->session, s->keep.head.id, sizeof out->session);
+    memcpy(out->title, s->keep.head.title, sizeof out->title);
     window_save(s->w, s->vocabulary, &out->window);
     copy_spans(&s->undone, &out->undone);
     if (!out->window.failed && !out->undone.failed) return 0;
@@ -418,6 +431,7 @@ static int load_place(struct session *s, const struct session_place *to, struct 
 int session_return(struct session *s, const struct session_place *to, struct err *err)
 {
     struct journal_spans undone = {0};
+    const bool title_goes = !*s->keep.head.title || is_titled_by_turn(s);
     copy_spans(&to->undone, &undone);
     if (undone.failed || load_place(s, to, err)) {
         journal_span_free(&undone);
@@ -428,6 +442,7 @@ int session_return(struct session *s, const struct session_place *to, struct err
     s->undone_from = to->undone_from;
     s->a->turns = *s->role.name ? MAX(s->a->turns + (int)to->turns - s->voice.turns, 0) : (int)to->turns;
     s->keep.head.turns = to->turns;
+    if (title_goes) memcpy(s->keep.head.title, to->title, sizeof to->title);
     s->voice.turns = (int)to->turns;
     session_mark(s, JOURNAL_UNDONE, to->next, s->keep.head.next - 1);
     tell_resumed(s);

@@ -287,7 +287,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
     }
     if (!keep) session_withdraw(s, &before, first);
     if (keep && s->outcome.stopped) show_stopped(s, &r);
-    if (keep && !*s->keep.head.title) session_title(text, n, 60, s->keep.head.title);
+    if (keep && !*s->keep.head.title) session_title(text, n, SESSION_TITLE, s->keep.head.title);
     if (!code && r.end == END_NO_TOKEN)
         err_set(err, -1, "the rules (--logit-bias) left no token to choose: the turn was withdrawn");
     struct err save = {0};
