@@ -60,6 +60,7 @@ struct crew_key {
     const char *words; /* "a|b|c": the value is the number of one of them */
     unsigned kinds;    /* of flow, bits 1 << enum flow_kind, to which it belongs; 0: all */
     bool must;         /* it may not lack */
+    bool some;         /* where it may, it is a list with something in it: leaving it out is no cure */
     const char *value, *help; /* what crew_help() calls its value, and says of it */
 };
 

@@ -81,7 +81,7 @@ static const struct crew_key flow_keys[] = {
      .value = "TEXT", .help = "what a member is told; {input} is what the person said (the input alone)"},
     {.name = "reduce", .take = crew_take_text, .at = CREW(reduce), .kinds = LED & ~KIND(SELECTOR), .value = "TEXT",
      .help = "what the lead is told at the end"},
-    {.name = "tasks", .take = crew_take_tasks, .kinds = TASKS, .value = "LIST",
+    {.name = "tasks", .take = crew_take_tasks, .kinds = TASKS, .some = true, .value = "LIST",
      .help = "what is to be done; a graph begins with the first"},
     {.name = "edges", .take = crew_take_edges, .kinds = KIND(GRAPH), .value = "LIST",
      .help = "what follows a task: the first that holds; none: the end"},

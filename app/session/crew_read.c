@@ -164,7 +164,7 @@ static int check_list(const struct crew_reading *r, const struct crew_key *key, 
         return crew_fail(r->doc, value, "%s is a list: - ONE, a line each, or [A, B]", key->name);
     if (node->n == 0)
         return crew_fail(r->doc, value, "%s is a list without anything in it: %s", key->name,
-                         key->must || strcmp(key->name, "tasks") == 0 ? "at least one is needed" : "leave it out");
+                         key->must || key->some ? "at least one is needed" : "leave it out");
     if (node->n > most) return crew_fail(r->doc, value, "%s are %d: at most %d", key->name, node->n, most);
     return 0;
 }
