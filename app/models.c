@@ -18,21 +18,13 @@ static const char ollama[] = "Ollama", here[] = "this folder";
 struct finder {
     const struct models_ask *ask;
     struct models *m;
-    int entries, place;
-    bool stop;
+    int entries, place;     /* names of this place so far */
+    int rows[MODELS_PLACES]; /* of each */
+    bool stop;              /* this place has been seen as far as it is */
+    bool late;              /* and so have all */
     size_t base;            /* of path: where what a place gave its folder ends */
     char path[MODELS_PATH]; /* of the folder or file that is looked at */
 };
-
-static void stop(struct finder *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void stop(struct finder *f, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(f->m->stopped, sizeof f->m->stopped, fmt, ap);
-    va_end(ap);
-    f->stop = true;
-}
 
 /* ---------------------------------------------------------------- places */
 
@@ -123,17 +115,32 @@ static bool has_row(struct finder *f, const struct stat *st)
     return false;
 }
 
+/* The next row, or where there is none that of a place which has more than this one: so each gets its share, and what
+ * one leaves is the others'.  NULL: this place has its own.  It is nobody's until its place is written. */
+static struct models_row *next_row(struct finder *f)
+{
+    struct models *m = f->m;
+    int most = 0, at = m->n;
+    for (int i = 1; i < m->n_places; i++)
+        if (f->rows[i] > f->rows[most]) most = i;
+    if (at < MODELS_MAX) return &m->row[at];
+    if (f->rows[most] <= f->rows[f->place] + 1) most = f->place;
+    m->place[most].left_out++;
+    if (most == f->place) return NULL;
+    do at--;
+    while (m->row[at].place != most);
+    f->rows[most]--;
+    __atomic_store_n(&m->row[at].place, MODELS_NOWHERE, __ATOMIC_RELEASE);
+    return &m->row[at];
+}
+
 /* A row for the file at `path`, or (st NULL) for one that is not opened, because of `why`. */
 static void add_row(struct finder *f, const char *path, const char *name, const struct stat *st, const char *why)
 {
     struct models *m = f->m;
-    struct models_row *r = &m->row[m->n];
-    if (st && has_row(f, st)) return;
-    if (m->n == MODELS_MAX) {
-        stop(f, "there are more than %d files", MODELS_MAX);
-        return;
-    }
-    *r = (struct models_row){.place = f->place, .state = st ? MODEL_UNREAD : MODEL_BROKEN};
+    struct models_row *r = st && has_row(f, st) ? NULL : next_row(f);
+    if (!r) return;
+    *r = (struct models_row){.place = MODELS_NOWHERE, .state = st ? MODEL_UNREAD : MODEL_BROKEN};
     snprintf(r->path, sizeof r->path, "%s", path);
     snprintf(r->name, sizeof r->name, "%s", name);
     snprintf(r->why, sizeof r->why, "%s", why);
@@ -142,7 +149,9 @@ static void add_row(struct finder *f, const char *path, const char *name, const 
         r->device = (uint64_t)st->st_dev;
         r->inode = (uint64_t)st->st_ino;
     }
-    __atomic_store_n(&m->n, m->n + 1, __ATOMIC_RELEASE); /* whole, if this process is ended now */
+    f->rows[f->place]++;
+    __atomic_store_n(&r->place, f->place, __ATOMIC_RELEASE); /* whole, if this process is ended now */
+    if (r == &m->row[m->n]) __atomic_store_n(&m->n, m->n + 1, __ATOMIC_RELEASE);
 }
 
 /* A link is followed to a regular file of a known place; where else it leads is not our affair. */
@@ -266,9 +275,9 @@ static void walk(struct finder *f, int dir, int depth)
     if (!d) close(dir);
     while (d && !f->stop && (e = readdir(d)) != NULL) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        if (++f->entries > MODELS_NAMES) stop(f, "there are more than %d names to look at", MODELS_NAMES);
-        else if (progress_clock() >= f->ask->end) stop(f, "time was over while folders were looked through");
-        else take(f, dir, e, n, depth);
+        f->late = progress_clock() >= f->ask->end;
+        f->stop = f->late || ++f->entries > MODELS_NAMES;
+        if (!f->stop) take(f, dir, e, n, depth);
     }
     f->path[n] = '\0';
     if (d) closedir(d);
@@ -282,19 +291,46 @@ static int row_order(const void *a, const void *b)
     return order ? order : strcmp(x->path, y->path);
 }
 
+static void look_through(struct finder *f, struct models_place *p)
+{
+    int n = snprintf(f->path, sizeof f->path, "%s%s", p->path, strcmp(p->what, ollama) == 0 ? "/manifests" : "");
+    int fd = n < (int)sizeof f->path ? open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK) : -1;
+    f->base = (size_t)n;
+    f->entries = 0;
+    f->stop = f->late;
+    if (fd >= 0) walk(f, fd, 1);
+    if (f->stop) p->looked = f->late && f->entries == 0 ? MODELS_UNSEEN : MODELS_IN_PART;
+}
+
+/* Which limit was met, and where most; the places have the rest. */
+static void say_limits(const struct finder *f)
+{
+    struct models *m = f->m;
+    const struct models_place *most = &m->place[0], *part = NULL;
+    int left_out = 0;
+    for (const struct models_place *p = m->place; p < m->place + m->n_places; p++) {
+        left_out += p->left_out;
+        if (p->left_out > most->left_out) most = p;
+        if (p->looked == MODELS_IN_PART && !part) part = p;
+    }
+    if (left_out > 0)
+        snprintf(m->stopped, sizeof m->stopped, "there are more than %d files, and %d are left out, %s of %s",
+                 MODELS_MAX, left_out, most->left_out == left_out ? "all" : "most", most->what);
+    else if (f->late)
+        snprintf(m->stopped, sizeof m->stopped, "time was over while folders were looked through");
+    else if (part)
+        snprintf(m->stopped, sizeof m->stopped, "there are more than %d names to look at in %s", MODELS_NAMES,
+                 part->what);
+}
+
 void models_find(const struct models_ask *ask, struct models *m)
 {
     struct finder f = {.ask = ask, .m = m};
     m->within = ask->within ? ask->within : hostmem_available();
     add_places(ask, m);
-    for (f.place = 0; f.place < m->n_places && !f.stop; f.place++) {
-        const struct models_place *p = &m->place[f.place];
-        if (p->looked != MODELS_LOOKED) continue;
-        int n = snprintf(f.path, sizeof f.path, "%s%s", p->path, strcmp(p->what, ollama) == 0 ? "/manifests" : "");
-        int fd = n < (int)sizeof f.path ? open(f.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK) : -1;
-        f.base = (size_t)n;
-        if (fd >= 0) walk(&f, fd, 1);
-    }
+    for (f.place = 0; f.place < m->n_places; f.place++)
+        if (m->place[f.place].looked == MODELS_LOOKED) look_through(&f, &m->place[f.place]);
+    say_limits(&f);
     qsort(m->row, (size_t)m->n, sizeof *m->row, row_order);
     m->found = true;
 }
@@ -357,6 +393,15 @@ const char *models_count(uint64_t n, char out[MODELS_COUNT])
     *out = '\0';
     if (n < 1000 && n > 0) snprintf(out, MODELS_COUNT, "%.0f", x);
     else if (n > 0) snprintf(out, MODELS_COUNT, x >= 99.5 ? "%.0f %c" : "%.1f %c", x, unit[u]);
+    return out;
+}
+
+const char *models_place_words(const struct models_place *p, char out[MODELS_WORDS])
+{
+    static const char *const word[] = {"not there", "no model in it", "may not be read", "seen in part",
+                                       "not looked at"};
+    if (p->left_out > 0) snprintf(out, MODELS_WORDS, "%d left out", p->left_out);
+    else snprintf(out, MODELS_WORDS, "%s", word[p->looked]);
     return out;
 }
 

@@ -16,7 +16,8 @@
  *
  * Names, manifests and files are of others.  Only regular files are opened; a link is followed where it leads to one
  * within a known place, and no folder is entered by a link.  Hidden folders are not looked into.  Depth, names, rows
- * and time have limits; that one of the last three was met is said.  A file that is found in two places is one row.
+ * and time have limits; that one of the last three was met is said, and where.  Of the rows each place gets its share:
+ * none hides another.  A file that is found in two places is one row.
  *
  * Threads: one. */
 #ifndef MODELS_H
@@ -26,8 +27,9 @@
 
 enum {
     MODELS_MAX = 500, MODELS_PLACES = 24, MODELS_PATH = 1024, MODELS_NAME = 160,
-    MODELS_DEPTH = 8, MODELS_NAMES = 50000, /* in folders, in all */
-    MODELS_SECONDS = 5
+    MODELS_DEPTH = 8, MODELS_NAMES = 50000, /* in a place's folders */
+    MODELS_SECONDS = 5,
+    MODELS_NOWHERE = -1 /* place of a row that is being written */
 };
 
 enum model_state {
@@ -61,12 +63,18 @@ struct models_row {
     char why[320];              /* one line */
 };
 
-enum models_looked { MODELS_ABSENT, MODELS_LOOKED, MODELS_CLOSED /* may not be read */ };
+enum models_looked {
+    MODELS_ABSENT, MODELS_LOOKED,
+    MODELS_CLOSED,  /* may not be read */
+    MODELS_IN_PART, /* a limit was met */
+    MODELS_UNSEEN   /* time was over before */
+};
 
 struct models_place {
     char what[20]; /* "Ollama" */
-    char path[MODELS_PATH], real[MODELS_PATH]; /* real: without links; "" unless LOOKED */
+    char path[MODELS_PATH], real[MODELS_PATH]; /* real: without links; "" where it cannot be opened */
     enum models_looked looked;
+    int left_out; /* files that have no row, since all the rows were taken */
 };
 
 struct models {
@@ -111,6 +119,9 @@ void models_put_quoted(const char *path, struct buf *out); /* for a shell; as it
 void models_summary(const struct models *m, struct buf *out);
 enum { MODELS_COUNT = 16 };
 const char *models_count(uint64_t n, char out[MODELS_COUNT]); /* "3.2 B", "135 M"; "" for 0 */
+/* What came of a place that has no row, or not all of them: "not there", "12 left out", ... */
+enum { MODELS_WORDS = 24 };
+const char *models_place_words(const struct models_place *p, char out[MODELS_WORDS]);
 const char *models_state_name(enum model_state s); /* "fits", "too_large", ... */
 
 /* JSON Lines: where was looked, then an object a file. */

@@ -86,15 +86,15 @@ static void put_row(const struct models *m, const struct models_row *r, int colu
     buf_free(&line);
 }
 
-/* All, or those that nobody could look into. */
-static void put_places(const struct models *m, bool closed, struct buf *out)
+/* All, or those of which something is not in the table. */
+static void put_places(const struct models *m, bool lacking, struct buf *out)
 {
-    static const char *const word[] = {"not there", "no model in it", "may not be read"};
     for (int i = 0; i < m->n_places; i++) {
         const struct models_place *p = &m->place[i];
-        if (closed && p->looked != MODELS_CLOSED) continue;
+        char words[MODELS_WORDS];
+        if (lacking && p->looked < MODELS_CLOSED && p->left_out == 0) continue;
         struct buf path = clean(p->path);
-        buf_printf(out, "  %-15s  %-15s  %s\n", p->what, word[p->looked], path.data ? path.data : "");
+        buf_printf(out, "  %-15s  %-15s  %s\n", p->what, models_place_words(p, words), path.data ? path.data : "");
         buf_free(&path);
     }
 }

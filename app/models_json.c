@@ -3,7 +3,8 @@
 #include "app/json_text.h"
 
 enum { SCHEMA = 1 };
-static const char *const looked_name[] = {"not there", "looked through", "may not be read"};
+static const char *const looked_name[] = {"not there", "looked through", "may not be read", "looked at in part",
+                                          "not looked at"};
 
 /* ---------------------------------------------------------------- out */
 
@@ -57,10 +58,12 @@ static void put_row(const struct models *m, const struct models_row *r, struct b
 void models_put_json(const struct models *m, struct buf *out)
 {
     json_t *places = json_array();
-    for (int i = 0; i < m->n_places; i++)
-        json_array_append_new(places, json_pack("{s:s, s:o, s:s}", "place", m->place[i].what, "path",
-                                                json_text(m->place[i].path), "state",
-                                                looked_name[m->place[i].looked]));
+    for (int i = 0; i < m->n_places; i++) {
+        json_t *p = json_pack("{s:s, s:o, s:s}", "place", m->place[i].what, "path", json_text(m->place[i].path),
+                              "state", looked_name[m->place[i].looked]);
+        add(p, "left_out", (uint64_t)m->place[i].left_out);
+        json_array_append_new(places, p);
+    }
     json_t *o = json_pack("{s:i, s:o, s:i, s:b}", "schema_version", SCHEMA, "looked", places, "files", m->n, "whole",
                           !*m->stopped);
     add_text(o, "stopped", m->stopped);
@@ -125,6 +128,7 @@ static void get_place(struct models *m, const json_t *o)
     get_text(o, "state", word, sizeof word);
     for (int k = 0; k < (int)COUNT_OF(looked_name); k++)
         if (strcmp(word, looked_name[k]) == 0) p->looked = (enum models_looked)k;
+    p->left_out = (int)MIN(get(o, "left_out"), INT32_MAX);
     m->n_places++;
 }
 

@@ -52,6 +52,8 @@ static bool gone_by(int fd, double end)
 /* The rows that nobody has come to the end of may be half written. */
 static void forget(struct models *m)
 {
+    for (int i = m->n - 1; i >= 0 && !m->found; i--) /* in another's stead: one at most */
+        if (m->row[i].place == MODELS_NOWHERE) m->row[i] = m->row[--m->n];
     for (int i = m->n_judged; i < m->n; i++) {
         struct models_row *r = &m->row[i];
         size_t from = i < m->n_read ? offsetof(struct models_row, ctx_fits) : offsetof(struct models_row, arch);

@@ -120,6 +120,22 @@ TEST(models_json_is_an_object_a_line)
     CHECK(strchr(out(), '\n') == out() + strlen(out()) - 1);
 }
 
+TEST(models_that_are_left_out_are_told_with_their_place)
+{
+    char name[64];
+    struct tiny t = TINY_LLAMA;
+    begin();
+    for (int i = 0; i < 510; i++) {
+        snprintf(name, sizeof name, ".lmstudio/models/%d.gguf", i);
+        put_text(name, "");
+    }
+    put_model(".cache/llama.cpp/behind.gguf", &t);
+    CHECK_EQ(MODELS("--time", "60"), 0);
+    has(out(), "\nbehind ");
+    has(out(), "  LM Studio        11 left out      /");
+    has(out(), "This is not all: there are more than 500 files, and 11 are left out, all of LM Studio.\n");
+}
+
 TEST(models_within_less_memory_need_more)
 {
     struct tiny t = TINY_LLAMA;

@@ -230,6 +230,46 @@ TEST(models_are_so_many_at_most_and_it_is_said)
     CHECK(strstr(m.row[0].why, "empty"));
 }
 
+/* A folder with hundreds of files is the first that is looked into, and others have their share all the same. */
+TEST(models_of_one_place_hide_no_other_and_what_is_left_out_is_said_where)
+{
+    char name[64];
+    int large = 0, hub_rows = 0;
+    begin();
+    own_folders = mine();
+    for (int i = 0; i < MODELS_MAX + 100; i++) {
+        snprintf(name, sizeof name, "mine/%d.gguf", i);
+        put_text(name, "");
+    }
+    for (int i = 0; i < MODELS_MAX; i++) {
+        snprintf(name, sizeof name, ".cache/huggingface/hub/%d.gguf", i);
+        put_text(name, "");
+    }
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, ".cache/llama.cpp/few-%d.gguf", i);
+        put_text(name, "");
+    }
+    look_for(60, 1 << 30);
+    CHECK_EQ(m.n, MODELS_MAX);
+    for (int i = 0; i < m.n; i++) {
+        const struct models_place *p = &m.place[m.row[i].place];
+        large += strcmp(p->what, "PLIMSOLL_MODELS") == 0;
+        hub_rows += strcmp(p->what, "hub cache") == 0;
+        CHECK(strncmp(m.row[i].path, p->path, strlen(p->path)) == 0);
+    }
+    CHECK_EQ(large, 240);
+    CHECK_EQ(hub_rows, 240);
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "few-%d", i);
+        CHECK(row(name));
+    }
+    CHECK_STR(m.stopped, "there are more than 500 files, and 620 are left out, most of PLIMSOLL_MODELS");
+    for (const struct models_place *p = m.place; p < m.place + m.n_places; p++) {
+        const bool own = strcmp(p->what, "PLIMSOLL_MODELS") == 0, of_hub = strcmp(p->what, "hub cache") == 0;
+        CHECK_EQ(p->left_out, own ? 360 : of_hub && p->looked == MODELS_LOOKED ? 260 : 0);
+    }
+}
+
 TEST(models_are_not_looked_for_when_the_time_is_over)
 {
     struct tiny t = TINY_LLAMA;
@@ -238,6 +278,7 @@ TEST(models_are_not_looked_for_when_the_time_is_over)
     put_model("mine/a.gguf", &t);
     look_for(0, 1 << 30);
     CHECK(strstr(m.stopped, "time was over"));
+    CHECK_EQ(m.place[0].looked, MODELS_UNSEEN);
     struct models_ask ask = {.env = env, .within = 1 << 30, .end = progress_clock() + 60};
     memset(&m, 0, sizeof m);
     models_find(&ask, &m);
@@ -404,6 +445,8 @@ TEST(models_as_json_come_back_as_they_were)
     put_text("mine/bad\x1b\xff\".gguf", "no");
     look_for(60, 123456789);
     snprintf(m.stopped, sizeof m.stopped, "it rained");
+    m.place[1].left_out = 12;
+    m.place[2].looked = MODELS_IN_PART;
     models_put_json(&m, &text);
     CHECK(!text.failed);
     take_all(&back, text.data);
@@ -415,6 +458,7 @@ TEST(models_as_json_come_back_as_they_were)
     for (int i = 0; i < m.n_places; i++) {
         CHECK_STR(back.place[i].path, m.place[i].path);
         CHECK_EQ(back.place[i].looked, m.place[i].looked);
+        CHECK_EQ(back.place[i].left_out, m.place[i].left_out);
     }
     for (int i = 0; i < m.n; i++) {
         struct models_row *a = &m.row[i], *b = &back.row[i];

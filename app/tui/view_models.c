@@ -220,7 +220,6 @@ static void draw_details(struct self *v, struct surface *s, struct box b, const 
 static void draw_nothing(struct surface *s, struct box b, const struct view_in *in)
 {
     const struct models *m = models_of(in);
-    static const char *const word[] = {"not there", "no model in it", "may not be read"};
     enum { FIRST = 4 };
     if (!m) {
         const bool failed = in->doc && *in->doc->error;
@@ -234,8 +233,9 @@ static void draw_nothing(struct surface *s, struct box b, const struct view_in *
     surface_puts(s, b, MARGIN, 3, "Looked for in", dim);
     for (int i = 0; i < m->n_places; i++) {
         const struct models_place *p = &m->place[i];
+        char words[MODELS_WORDS];
         put(s, b, MARGIN, FIRST + i, 17, false, p->what, plain);
-        put(s, b, MARGIN + 17, FIRST + i, 17, false, word[p->looked], dim);
+        put(s, b, MARGIN + 17, FIRST + i, 17, false, models_place_words(p, words), dim);
         put(s, b, MARGIN + 34, FIRST + i, b.columns - 2 * MARGIN - 34, false, p->path, dim);
     }
 }
