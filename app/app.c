@@ -113,8 +113,8 @@ static enum naive_policy naive_policy(const struct opts *o)
     return (enum naive_policy)p;
 }
 
-/* Sequences at once, and tokens of the pool: of a crew, all the agents' contexts, so that one's pages are still there
- * when its turn comes again. */
+/* Sequences at once; of a crew, all the agents' contexts are kept where there is room, so that one's pages are still
+ * there when its turn comes again. */
 void app_engine_sizes(const struct opts *o, const struct crew *c, struct engine_config *cfg)
 {
     bool at_once = c->flow == FLOW_MAP || c->flow == FLOW_SUPERVISOR;
@@ -130,8 +130,7 @@ void app_engine_sizes(const struct opts *o, const struct crew *c, struct engine_
     }
     cfg->max_seqs = at_once ? seqs : 1;
     if (cfg->ctx == 0 && ctx > 0) cfg->ctx = ctx;
-    if (cfg->ctx > 0 && cfg->pool_tokens == 0)
-        cfg->pool_tokens = (uint64_t)cfg->ctx * (uint64_t)MAX(cfg->max_seqs, MIN(c->n_agents, AT_ONCE));
+    if (cfg->ctx > 0) cfg->kept_seqs = MIN(c->n_agents, AT_ONCE);
 }
 
 /* So many agents that differ in their tools may ask at once.  All tools of assets/forms/ together take some 800 states,

@@ -73,7 +73,11 @@ struct engine_config {
     int max_seqs; /* sequences that run at once; 0: 8 */
     int max_rows; /* tokens in one pass; 0: by backend and size of the model (chunk.h) */
     int step_rows; /* of those as many as one step computes; 0: all that max_rows names, or by chunk.h */
-    uint64_t pool_tokens; /* tokens that the KV pool holds; 0: what max_seqs sequences of ctx can need */
+    uint64_t pool_tokens; /* tokens that the KV pool holds; 0: what max_seqs sequences of ctx can need, */
+    /* ... or, where that is more, the contexts of so many, as far as the ceiling has room: some wait for their turn,
+     * and their pages are a cache.  Not of a model with two groups of pages (a window in some layers, states): the
+     * second has room for max_seqs, so nothing of those who wait is found again. */
+    int kept_seqs;
     enum ktype kv_type;   /* KT_F16, KT_F32, or KT_Q8_0 where heads are a whole number of 32 values */
     int template; /* enum template_kind, or -1: what the file asks for */
     /* Room for requests and their answers, until they are dropped; 0: twice max_seqs of the largest. */

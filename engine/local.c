@@ -290,9 +290,12 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
     i->ledger.host = f.host;
     i->ledger.bytes[LEDGER_CONTEXT] = f.context;
     if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;
-    while (cfg->naive == NAIVE_NO_LIMIT && *pages > 1 && over_ceiling(&i->ledger)) {
+    /* What is beside the ceiling's room: of that policy anything; else what those who wait would have been kept. */
+    const uint64_t run = i->kv_seq_tokens / KERN_PAGE * (uint64_t)i->max_seqs;
+    const uint64_t least = cfg->naive == NAIVE_NO_LIMIT ? 1 : cfg->pool_tokens ? INT32_MAX : run;
+    while ((uint64_t)*pages > least && over_ceiling(&i->ledger)) {
         uint64_t over = (over_ceiling(&i->ledger) - 1) / l->forward.group[0].page_bytes + 1;
-        *pages -= (int)MIN(over, (uint64_t)*pages - 1);
+        *pages -= (int)MIN(over, (uint64_t)*pages - least);
         if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;
     }
     if (cfg->naive == NAIVE_F32) sched->naive.f32_refused = naive_widen(&l->model, l->k, &i->ledger);

@@ -72,6 +72,8 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, const struct 
     i->kv_seq_tokens = (uint64_t)need * KERN_PAGE;
     /* Each sequence rounds up to whole pages by itself, unless the pool's size was named. */
     uint64_t n = cfg->pool_tokens ? (cfg->pool_tokens - 1) / KERN_PAGE + 1 : (uint64_t)need * (uint64_t)i->max_seqs;
+    const bool kept = cfg->pool_tokens == 0 && cfg->kept_seqs > 0 && !i->states && i->local_window == 0;
+    if (kept) n = MAX(n, (uint64_t)kv_pages_for(i->ctx) * (uint64_t)cfg->kept_seqs);
     if (n > INT32_MAX / KERN_PAGE)
         return err_set(err, ENGINE_FAULT, "a KV pool of %llu pages is more than can be counted", (unsigned long long)n);
     *pages = (int)n;

@@ -210,11 +210,14 @@ TEST(cli_doctor_names_what_fails_with_its_fix_and_status_1)
 TEST(cli_doctor_says_whether_a_session_with_these_flags_fits)
 {
     shell("D=\"$P doctor --no-save --backend cpu\" S=\"$P --no-save --backend cpu -p hi\"\n"
-          "for f in '--ctx 1000000 --vram 100M' '--crew debate --ctx 100000 --vram 1G'; do\n"
+          "for f in '--ctx 1000000 --vram 100M' '--crew debate --ctx 1000000 --vram 1G'; do\n"
           "    $S $f </dev/null >/dev/null 2>\"$HOME/e\" && exit 1 || test $? = 3\n"
           "    $D $f >\"$HOME/out\" && exit 1 || test $? = 1\n"
           "    grep -A1 '^FAIL  session         a context of ' \"$HOME/out\" | grep -q -- ' --fit takes the largest'\n"
           "done\n"
+          "$D --crew debate --ctx 100000 --vram 1G >\"$HOME/out\"\n" /* who waits for his turn keeps nobody out */
+          "grep -q '^ok    session         a context of 100000 tokens, 1 at once: ' \"$HOME/out\"\n"
+          "$D --crew debate --ctx 1000000 --vram 100M --fit | grep -q '^ok    session         a context of '\n"
           "$D --ctx 1000000 --vram 100M --fit | grep -q '^ok    session         a context of '\n");
 }
 

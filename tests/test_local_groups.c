@@ -98,6 +98,21 @@ TEST(a_long_sequence_gives_back_what_local_layers_have_left_behind)
     }
 }
 
+/* Those who wait for their turn would be found in the one group and not in the other: nothing is taken for them. */
+TEST(a_model_with_local_layers_has_room_for_those_alone_that_run)
+{
+    for (int kept = 0; kept < 4; kept += 3) {
+        struct engine *e = win_open(&GEMMA3, "cpu", KT_F16, (struct engine_config){.max_seqs = 1, .kept_seqs = kept,
+                                                                                  .max_rows = 24});
+        struct engine_snapshot s;
+        engine_local.snapshot(e, &s);
+        CHECK_EQ(s.pool_tokens, engine_local.info(e)->kv_seq_tokens);
+        engine_local.close(e);
+    }
+    CHECK_EQ(win_turns(&GEMMA3, "cpu", KT_F16, (struct engine_config){.max_seqs = 1, .pool_tokens = SEQS * CTX,
+                                                                      .max_rows = 24}), 0);
+}
+
 /* In a pool for two the others wait for pages of the first group, and of no other. */
 TEST(shared_groups_gemma3_cpu_f16) { win_share(&GEMMA3, "cpu", KT_F16, 24 * P, CHECK_TSAN ? 3 : 0); }
 TEST(shared_groups_gemma2_ref_f32) { win_share(&GEMMA2, "ref", KT_F32, 24 * P, 0); }

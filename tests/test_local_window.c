@@ -48,6 +48,39 @@ TEST(a_long_sequence_runs_in_a_pool_that_could_not_hold_it)
     }
 }
 
+/* A crew's agents: one speaks, the others wait.  Their pages are kept as far as there is room, and keep nobody out. */
+TEST(conversations_that_take_turns_are_kept_where_there_is_room)
+{
+    struct engine_config cfg = {.max_seqs = 1, .kept_seqs = SEQS, .max_rows = 24};
+    struct engine *e = win_open(&MODEL, "cpu", KT_F16, cfg);
+    const uint64_t whole = ledger_under(&engine_local.info(e)->ledger);
+    const uint64_t alone = engine_local.info(e)->kv_seq_tokens, bytes = engine_local.info(e)->kv_bytes_per_token;
+    struct engine_snapshot s;
+    engine_local.snapshot(e, &s);
+    CHECK_EQ(s.pool_tokens, SEQS * kv_pages_for(CTX) * P);
+    engine_local.close(e);
+    CHECK(win_turns(&MODEL, "cpu", KT_F16, cfg) > 0);
+    for (int i = 0; i < 3; i++) { /* a page too little; half of it; nothing beside the one that speaks */
+        const uint64_t less = i == 0 ? 1 : (s.pool_tokens - alone) * bytes / (i == 1 ? 2 : 1);
+        cfg.vram = whole - less;
+        e = win_open(&MODEL, "cpu", KT_F16, cfg);
+        const struct engine_info *info = engine_local.info(e);
+        struct engine_snapshot now;
+        engine_local.snapshot(e, &now);
+        CHECK(ledger_fits(&info->ledger) && info->ctx == CTX && info->kv_seq_tokens == alone);
+        CHECK(now.pool_tokens < s.pool_tokens && now.pool_tokens >= alone);
+        CHECK(now.pool_tokens + 2 * P + less / bytes + (4096 + 64) / bytes >= s.pool_tokens); /* no less than it must */
+        engine_local.close(e);
+    }
+    struct err err = {0};
+    cfg.vram = whole - (s.pool_tokens - alone + P) * bytes - (8 << 10);
+    cfg.model = win_file(&MODEL);
+    cfg.ctx = CTX;
+    cfg.template = -1;
+    cfg.kern.threads = 2;
+    CHECK(!engine_local.open(&cfg, &err) && err.code == ENGINE_NEVER_FITS);
+}
+
 TEST(shared_windows_cpu_f16) { win_share(&MODEL, "cpu", KT_F16, 12 * P, 0); }
 TEST(shared_windows_ref_f32) { win_share(&MODEL, "ref", KT_F32, 12 * P, 0); }
 

@@ -194,6 +194,32 @@ static void win_share(const struct tiny *m, const char *backend, enum ktype kv, 
     CHECK(shared >= (4 - first) * FRONT && again > SEQS * FRONT / (1 + first) && shared % P == 0 && again % P == 0);
 }
 
+/* Conversations that take turns, one call at a time: how many tokens of those that each had computed were known still
+ * when its turn came again, all of them or none. */
+static __attribute__((unused)) int win_turns(const struct tiny *m, const char *backend, enum ktype kv,
+                                             struct engine_config cfg)
+{
+    enum { N = 5 * WINDOW, TURN = 20, TURNS = 3 };
+    static struct win_truth t[SEQS];
+    uint32_t seed = 8;
+    int known = 0, all = 0;
+    for (int i = 0; i < SEQS; i++) win_prompt(&seed, &t[i], 2 * WINDOW + 7 * i);
+    win_tell(m, backend, kv, t, SEQS, N);
+    struct engine *e = win_open(m, backend, kv, cfg);
+    for (int i = 0; i < SEQS * TURNS; i++) {
+        struct win_truth *w = &t[i % SEQS];
+        const int prompt = w->prompt + i / SEQS * TURN;
+        w->n = prompt + TURN;
+        int id = win_submit(e, w, prompt, 0);
+        win_run(e);
+        if (i >= SEQS) all += (prompt - 1) / P * P;
+        known += win_check(e, id, w);
+    }
+    engine_local.close(e);
+    CHECK(known == 0 || known == all);
+    return known;
+}
+
 /* Short ones, promised too little, outgrow it in a pool of so many tokens; then one with less priority must make room.
  * What they say is the truth all the same; returned are the figures at the end. */
 static __attribute__((unused)) struct engine_snapshot win_park(const struct tiny *m, const char *backend, enum ktype kv,

@@ -374,6 +374,7 @@ static int open_remote(struct engine *e, const struct engine_config *cfg, const 
     const int rows = MIN(own.ctx, 1 << 16); /* of a pass: they cost nothing, but places to write them down */
     const struct maker_model sizes = {.ctx = own.ctx, .chunk = {rows, rows}};
     own.pool_tokens = MIN(own.pool_tokens, most); /* 0 stays 0; more could not be held */
+    own.kept_seqs = MIN(own.kept_seqs, MAX(own.max_seqs, 8));
     m->ctx = own.ctx;
     if (maker_sizes(e, &own, &sizes, &pages, err)) return ENGINE_FAULT;
     describe(e, cfg);
