@@ -3,6 +3,8 @@
 #include "app/file_words.h"
 #include "app/say.h"
 #include <inttypes.h>
+#include <limits.h>
+#include <unistd.h>
 
 /* ---------------------------------------------------------------- figures */
 
@@ -153,16 +155,34 @@ void command_read(struct console *c, const char *arg, size_t n)
     session_poll(c->s); /* they leave memory again */
 }
 
+/* The whole line is a name, blanks and all, if there is such a file; else the one word that it is. */
+static void one_name(const char *arg, size_t n, struct buf *path)
+{
+    struct buf word = {0};
+    struct file_word w;
+    buf_put(path, arg, n);
+    if (path->failed || access(path->data, F_OK) == 0) return;
+    const bool any = file_word_next(arg, n, 0, &w, &word);
+    if (any && w.end == n && !w.open && !w.bad && word.len > 0) {
+        path->len = 0;
+        buf_put(path, word.data, word.len);
+    }
+    path->failed |= word.failed;
+    buf_free(&word);
+}
+
 void command_attach(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
-    char path[4096];
-    if (n == 0 || n >= sizeof path || memchr(arg, 0, n)) {
+    struct buf path = {0};
+    if (n == 0 || n >= PATH_MAX || memchr(arg, 0, n)) {
         say_error("/attach FILE puts a file into the conversation, clipped; the whole is kept");
         return;
     }
-    snprintf(path, sizeof path, "%.*s", (int)n, arg);
-    if (session_attach_file(c->s, path, &err)) command_complain(&err);
+    one_name(arg, n, &path);
+    if (path.failed) say_error("no memory for a name");
+    else if (session_attach_file(c->s, path.data, &err)) command_complain(&err);
+    buf_free(&path);
 }
 
 /* "a3", "a3 4096", "a3 100-120", "a3 /out of memory/": from an offset, lines, lines with a pattern. */

@@ -349,6 +349,31 @@ TEST(terminal_shows_all_of_what_is_to_be_allowed_for_the_session)
     CHECK_EQ(leave(), 0);
 }
 
+/* A file that is dragged into a terminal comes in as one of these, by which it is. */
+TEST(terminal_takes_a_name_with_blanks_in_any_quotes)
+{
+    static const char *const name[] = {"it's my notes.txt", "\"%sit's my notes.txt\"", "'%sit'\\''s my notes.txt'",
+                                       "%sit\\'s\\ my\\ notes.txt"};
+    char line[700], folder[512], word[600];
+    const char *file = scratch(name[0], "The gate code is 4711.\n");
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(file, '/') + 1 - file), file);
+    start(hello, "2048", NULL);
+    snprintf(line, sizeof line, "/attach %s\n", file);
+    turn(line, "it's my notes.txt\"}");
+    for (size_t i = 1; i < COUNT_OF(name); i++) {
+        const char *percent = strstr(name[i], "%s");
+        snprintf(word, sizeof word, "%.*s%s%s", (int)(percent - name[i]), name[i], folder, percent + 2);
+        snprintf(line, sizeof line, "/attach %s\n", word);
+        turn(line, "it's my notes.txt\"}");
+        snprintf(line, sizeof line, "/ingest %s\n", word);
+        turn(line, "it's my notes.txt as a");
+    }
+    turn("/attach \"no notes.txt\"\n", "plimsoll: no notes.txt: No such file");
+    turn("/attach no notes.txt\n", "plimsoll: no notes.txt: No such file");
+    turn("/attach 'tis\n", "plimsoll: 'tis: No such file");
+    CHECK_EQ(leave(), 0);
+}
+
 static void files_of_at_most(rlim_t bytes)
 {
     const struct rlimit limit = {bytes, RLIM_INFINITY};

@@ -222,6 +222,13 @@ TEST(complete_gives_files_to_a_command_as_they_are_named)
     CHECK_EQ(c.at, 22);
     at("/ingest \"notes a.txt\"|");
     CHECK_EQ(c.n, 0);
+    at("/ingest 'notes|"); /* a quote without its like is part of a name */
+    CHECK_EQ(c.n, 0);
+    at("/ingest 'notes a.txt'|");
+    CHECK_EQ(c.n, 0);
+    at("/ingest src/main.c notes\\ b|");
+    CHECK_STR(c.common, "\"notes b.txt\" ");
+    CHECK_EQ(c.at, 19);
     at("/ingest README.md sr|");
     CHECK_STR(c.common, "src/");
     CHECK_EQ(c.at, 18);

@@ -185,7 +185,7 @@ static void in_names(struct maker *m, const struct complete_source *s, const cha
     m->quoted = w.quoted;
     m->out->at = w.at;
     m->failed |= name.failed;
-    bool whole = w.quoted && !w.open; /* the cursor is behind its quote */
+    bool whole = w.quote && !w.open; /* the cursor is behind its quote */
     if (!m->failed && !w.bad && !whole) offer_files(m, s, name.data ? name.data : "", name.len);
     buf_free(&name);
 }
