@@ -380,28 +380,13 @@ static void files_of_at_most(rlim_t bytes)
     CHECK_EQ(prlimit(c.pid, RLIMIT_FSIZE, &limit, NULL), 0);
 }
 
-/* A conversation of one turn, saved; then the disk is full. */
-static void start_on_a_disk_that_fills(void)
+/* Neither what was said is given up, nor the program, because there is no room for what comes next. */
+TEST(terminal_a_full_disk_is_no_signal_and_no_conversation_is_left_for_another_on_it)
 {
     start(hello, "512", NULL);
     turn("first words\n", "Hello there");
     turn("/save\n", "saved");
     files_of_at_most(0);
-}
-
-TEST(terminal_a_limit_of_a_files_size_is_a_full_disk_and_no_signal)
-{
-    start_on_a_disk_that_fills();
-    turn("second words\n", "turn 2 is not saved yet");
-    files_of_at_most(RLIM_INFINITY);
-    turn("/save\n", "saved again, up to turn 2");
-    CHECK_EQ(leave(), 0);
-}
-
-/* Neither what was said is given up, nor the program, because there is no room for what comes next. */
-TEST(terminal_no_conversation_is_left_for_another_while_the_disk_is_full)
-{
-    start_on_a_disk_that_fills();
     turn("/clear\n", ".lock: cannot write it");
     turn("second words\n", "turn 2 is not saved yet");
     turn("/clear\n", "1 turn is not saved yet, and would be lost");
@@ -409,6 +394,10 @@ TEST(terminal_no_conversation_is_left_for_another_while_the_disk_is_full)
     files_of_at_most(RLIM_INFINITY);
     turn("/clear\n", "a new conversation");
     turn("/resume last\n", "2 turns");
+    files_of_at_most(0);
+    turn("third words\n", "turn 3 is not saved yet");
+    files_of_at_most(RLIM_INFINITY);
+    turn("/save\n", "saved again, up to turn 3");
     CHECK_EQ(leave(), 0);
     start_crew();
     files_of_at_most(0);
