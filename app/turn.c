@@ -300,10 +300,10 @@ static void sum_up(struct run *r, struct turn_result *res)
 
 static bool says_call(const struct run *r)
 {
-    struct form_call call;
+    struct form_calls_said calls;
     size_t at = thinking_end(r->ans->text, r->shown);
-    if (forms_read_call_as(turn_calls(r->a), r->ans->text + at, r->shown - at, &call, NULL)) return false;
-    forms_call_free(&call);
+    if (forms_read_calls(turn_calls(r->a), r->ans->text + at, r->shown - at, &calls, NULL)) return false;
+    forms_calls_free(&calls);
     return true;
 }
 

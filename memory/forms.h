@@ -166,7 +166,7 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  *
  * and Mistral
  *
- *     [{"name": NAME, "arguments": {...}}]         the objects may have an "id"; of several the first is the call
+ *     [{"name": NAME, "arguments": {...}}]         the objects may have an "id"; of several the first
  *
  * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
  * an answer may be JSON too; what is no such call is FORMS_OTHER.  Qwen's form is ours, up to Qwen 3; Qwen 3.5 and
@@ -178,6 +178,17 @@ enum form_calls { /* that, or ours */
 };
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);
+
+/* All calls of an answer, in their order: where a model makes several at once, each is said by some bytes of the text,
+ * with what stands before it.  In our form and Llama's they stand one behind the other with nothing between them; in
+ * Mistral's list they are not apart (from and end are 0); by tokens and in tags there may be words before one.  What is
+ * one call forms_read_call_as() says: then it is the whole text.  0, or as there; out is for forms_calls_free(). */
+struct form_calls_said {
+    struct form_call_said { struct form_call call; size_t from, end; } *v;
+    size_t n, cap;
+};
+int forms_read_calls(enum form_calls how, const char *text, size_t len, struct form_calls_said *out, struct err *err);
+void forms_calls_free(struct form_calls_said *l);
 
 /* What a model of Mistral's is told of tools, and of calls and results; id: one word, nine letters or digits.  Tools:
  * 0, or -1 as forms_tool_lines(). */
@@ -215,7 +226,7 @@ static inline bool forms_by_tokens(enum form_calls how)
  * </parameter> behind which, blanks aside, stand <parameter=, </function> or </tool_call>; so another within its text
  * is text.  Where the model wrote none: before a line that begins with <parameter=KEY>, or before a </function> with a
  * </tool_call> or another <tool_call> behind it.  A call ends with </function> or </tool_call>, or both: one that was
- * cut before is none.  Of several in a row the first is the call; what stands behind the last makes none of them.
+ * cut before is none.  Several stand in a row; what stands behind the last makes none of them.
  * <tool_call> may lack where a line begins with <function= and the name of a tool: Qwen3-Coder forgets it. */
 static inline bool forms_in_tags(enum form_calls how)
 {

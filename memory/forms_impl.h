@@ -21,9 +21,16 @@ int forms_check_json(const char *name, const json_t *arguments, struct err *err)
 
 /* forms_read.c: {"name":..., KEY:{...}} and nothing else.  0, FORMS_BAD or FORMS_NO_MEMORY. */
 int form_take_call(json_t *root, const char *key, struct form_call *out, struct err *err);
+void form_call_marks(struct form_text *open, struct form_text *close); /* what surrounds the JSON of a call */
 /* forms_mistral.c */
 bool form_begins_mistral(struct form_text t);
 int form_read_mistral(struct form_text t, struct form_call *out, struct err *err); /* 0, FORMS_OTHER, or no memory */
+/* forms_calls.c: the call is the list's, also after an error (and is empty). */
+int form_calls_add(struct form_calls_said *l, struct form_call *call, size_t from, size_t end, struct err *err);
+/* Appended to l: of a list of Mistral's the first, and of the others those that are calls; of tags, behind anything,
+ * those in a row.  0, FORMS_OTHER (l is as it was) or no memory. */
+int form_list_mistral(struct form_text t, struct form_calls_said *l, struct err *err);
+int form_list_tags(struct form_text t, struct form_calls_said *l, struct err *err);
 
 /* forms_tags.c: a call in tags behind anything.  any: only in tags; else it may be in ours, with nothing behind it.  0,
  * or enum forms_error; FORMS_OTHER also where any and what comes first is no tag. */

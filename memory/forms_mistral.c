@@ -83,21 +83,52 @@ static const char mark[] = "[TOOL_CALLS]"; /* of a vocabulary in which it is pla
 
 bool form_begins_mistral(struct form_text t) { return t.len > 0 && *t.text == '['; }
 
-/* Of several calls the first: the others can be made when its result is known. */
-int form_read_mistral(struct form_text t, struct form_call *out, struct err *err)
+/* What is a list, or NULL. */
+static json_t *read_list(struct form_text t)
 {
-    struct err why = {0};
-    json_t *root, *id;
     if (t.len >= sizeof mark - 1 && memcmp(t.text, mark, sizeof mark - 1) == 0)
         t = (struct form_text){t.text + sizeof mark - 1, t.len - sizeof mark + 1};
-    root = json_loadb(t.text, t.len, JSON_REJECT_DUPLICATES, NULL);
-    json_t *call = json_is_array(root) ? json_array_get(root, 0) : NULL;
-    id = json_object_get(call, "id");
+    return json_loadb(t.text, t.len, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static int take_call(json_t *call, struct form_call *out, struct err *err)
+{
+    json_t *id = json_object_get(call, "id");
     if (json_is_string(id)) json_object_del(call, "id");
-    int rc = call ? form_take_call(call, "arguments", out, &why) : FORMS_OTHER;
-    json_decref(root);
+    return form_take_call(call, "arguments", out, err);
+}
+
+/* The first of a list: a tool that there is, or the list is an answer. */
+static int take_first(const json_t *list, struct form_call *out, struct err *err)
+{
+    struct err why = {0};
+    json_t *call = json_is_array(list) ? json_array_get(list, 0) : NULL;
+    int rc = call ? take_call(call, out, &why) : FORMS_OTHER;
     if (rc == FORMS_NO_MEMORY) return err_set(err, rc, "%s", why.text);
     if (rc == 0 && forms_tool(out->name)) return 0;
     forms_call_free(out);
     return err_set(err, FORMS_OTHER, "no call of a tool");
+}
+
+int form_read_mistral(struct form_text t, struct form_call *out, struct err *err)
+{
+    json_t *list = read_list(t);
+    int rc = take_first(list, out, err);
+    json_decref(list);
+    return rc;
+}
+
+int form_list_mistral(struct form_text t, struct form_calls_said *l, struct err *err)
+{
+    struct form_call call = {0};
+    json_t *list = form_begins_mistral(t) ? read_list(t) : NULL;
+    int rc = take_first(list, &call, err);
+    if (rc == 0) rc = form_calls_add(l, &call, 0, 0, err);
+    for (size_t i = 1; rc == 0 && i < json_array_size(list); i++) {
+        rc = take_call(json_array_get(list, i), &call, err);
+        if (rc == 0) rc = form_calls_add(l, &call, 0, 0, err);
+        else if (rc == FORMS_BAD) rc = 0;
+    }
+    json_decref(list);
+    return rc;
 }

@@ -96,8 +96,7 @@ static int too_long(size_t len, const char *what, struct err *err)
 
 /* ------------------------------------------------------------------ calls */
 
-/* What surrounds the JSON of a call. */
-static void call_marks(struct form_text *open, struct form_text *close)
+void form_call_marks(struct form_text *open, struct form_text *close)
 {
     struct form_text s = form_source(FORM_CALL);
     const char *first = memchr(s.text, '{', s.len), *last = memrchr(s.text, '}', s.len);
@@ -110,7 +109,7 @@ static void call_marks(struct form_text *open, struct form_text *close)
 static int unwrap_call(struct form_text t, struct form_text *json, struct err *err)
 {
     struct form_text open, close;
-    call_marks(&open, &close);
+    form_call_marks(&open, &close);
     struct form_text at = find(t, open);
     if (!at.text) return err_set(err, FORMS_OTHER, "no call of a tool");
     t = trim(t);
@@ -176,7 +175,7 @@ static int read_last_call(const char *text, size_t len, struct form_call *out, s
 {
     struct form_text open, close, t = trim((struct form_text){text, len});
     int rc = forms_read_call(text, len, out, err);
-    call_marks(&open, &close);
+    form_call_marks(&open, &close);
     if (len > FORMS_READ_LIMIT || t.len < close.len ||
         memcmp(t.text + t.len - close.len, close.text, close.len) != 0)
         return rc;

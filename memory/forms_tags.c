@@ -268,6 +268,21 @@ int form_find_tags(const char *text, size_t len, bool any, struct form_call *out
     return forms_read_call(text + at, len - at, out, err);
 }
 
+int form_list_tags(struct form_text t, struct form_calls_said *l, struct err *err)
+{
+    struct form_text rest;
+    struct form_call call = {0};
+    const struct form_types ours = {type_of_ours, NULL};
+    int rc = find_tags(from(t, find_call(t, 0, false)), &rest, &call, NULL);
+    if (rc) return rc == FORMS_NO_MEMORY ? err_set(err, rc, "no memory") : FORMS_OTHER;
+    size_t begin = 0;
+    do {
+        rc = form_calls_add(l, &call, begin, t.len - rest.len, err);
+        begin = t.len - rest.len;
+    } while (rc == 0 && forms_begins_tags(rest) && forms_read_tags(&rest, &ours, &call, NULL) == 0);
+    return rc;
+}
+
 size_t forms_tags_end(const char *text, size_t len)
 {
     const struct form_text t = {text, len};

@@ -37,6 +37,15 @@ static void end_with_tools(void)
     close_app();
 }
 
+static void leave_for(const char *tools)
+{
+    char name[2 * STORE_SESSION_ID + 1];
+    journal_id_text(s.keep.head.id, name);
+    end_with_tools();
+    open_with(tools, false);
+    resume(name);
+}
+
 static bool offers(const char *tool)
 {
     static struct buf prompt;
@@ -67,6 +76,72 @@ TEST(toolbox_a_call_is_made_and_its_result_is_read)
     CHECK_EQ(say("what is it?"), 0);
     CHECK(strstr(fake.heard.data, "tool:42"));
     CHECK_EQ(s.keep.head.turns, 1);
+    end_with_tools();
+}
+
+/* ---------------------------------------------------------------- several calls in one answer */
+
+#define SUM(expression) \
+    "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"" expression "\"}}</tool_call>"
+
+TEST(toolbox_several_calls_of_one_answer_are_made_in_their_order)
+{
+    struct buf before = {0}, after = {0};
+    begin_with("calculator", false);
+    said[0] = SUM("6*7") "\n" SUM("6*") "\n" SUM("6*8");
+    CHECK_EQ(say("what are they?"), 0);
+    CHECK_STR(s.answer.data, "fine");
+    CHECK_EQ(n_said, 2);
+    CHECK_EQ(s.outcome.calls, 3);
+    CHECK(strstr(fake.heard.data, "|assistant:" SUM("6*7") "|tool:42|assistant:" SUM("6*") "|tool:error: "));
+    CHECK(strstr(fake.heard.data, "|assistant:" SUM("6*8") "|tool:48|"));
+    CHECK_EQ(count(events(), "\"event\":\"call\""), 3);
+    CHECK_EQ(count(events(), "\"event\":\"tool\""), 3);
+    next_prompt(&before);
+    leave_for("calculator");
+    next_prompt(&after);
+    CHECK_STR(after.data, before.data);
+    OK(session_undo(&s, NULL, &err));
+    next_prompt(&after);
+    CHECK(!strstr(after.data, "6*7") && !strstr(after.data, "6*8"));
+    buf_free(&before);
+    buf_free(&after);
+    end_with_tools();
+}
+
+TEST(toolbox_what_is_thought_and_said_before_several_calls_stands_before_the_first)
+{
+    begin_with("calculator", false);
+    snprintf(((struct engine_info *)(uintptr_t)app.info)->template, sizeof app.info->template, "mistral-v11");
+    said[0] = "<think>\nsums\n</think>\n\nI reckon.\n\n" SUM("6*7") "\n\n" SUM("6*8");
+    CHECK_EQ(say("what are they?"), 0);
+    CHECK_EQ(s.outcome.calls, 2);
+    CHECK_EQ(count(events(), "\"event\":\"tool\""), 2);
+    check_text(number_of("I reckon.\n\n" SUM("6*7")), JOURNAL_CALL, "I reckon.\n\n" SUM("6*7"));
+    check_text(number_of(SUM("6*8")), JOURNAL_CALL, SUM("6*8"));
+    CHECK(number_of(SUM("6*8")) > number_of("I reckon.\n\n" SUM("6*7")));
+    end_with_tools();
+}
+
+TEST(toolbox_calls_of_one_answer_count_each_for_its_turns_limits)
+{
+    begin_with("calculator", false);
+    s.role.rounds = 2;
+    said[0] = SUM("6*7") SUM("6*8") SUM("6*9") SUM("6*10");
+    CHECK_EQ(say("what are they?"), 0);
+    CHECK_EQ(n_said, 1);
+    CHECK_STR(s.answer.data, "[stopped after 2 calls of tools (rounds): calculator {\"expression\":\"6*9\"} was not "
+                             "called, nor 1 more]");
+    CHECK_EQ(count(events(), "\"event\":\"stopped\""), 1);
+    check_text(number_of(SUM("6*9") "\n\n" SUM("6*10")), JOURNAL_ANSWER, SUM("6*9") "\n\n" SUM("6*10"));
+    CHECK_EQ(say("go on"), 0);
+    CHECK(strstr(fake.heard.data, "|tool:48|assistant:" SUM("6*9")));
+    said[0] = SUM("7*7") SUM("7*7") SUM("7*7"); /* the same again and again */
+    n_said = 0;
+    s.role.rounds = 8;
+    s.role.repeats = 1;
+    CHECK_EQ(say("and that?"), 0);
+    CHECK(strstr(s.answer.data, "[stopped after 1 calls of tools (repeats): "));
     end_with_tools();
 }
 
@@ -133,15 +208,6 @@ TEST(toolbox_a_long_turn_that_is_cancelled_while_it_is_summed_up_is_withdrawn)
 
 /* ---------------------------------------------------------------- resumed */
 
-static void leave_for(const char *tools)
-{
-    char name[2 * STORE_SESSION_ID + 1];
-    journal_id_text(s.keep.head.id, name);
-    end_with_tools();
-    open_with(tools, false);
-    resume(name);
-}
-
 TEST(toolbox_a_resumed_session_has_the_tools_of_this_run)
 {
     begin_with(NULL, false);
@@ -185,12 +251,18 @@ TEST(toolbox_a_turn_that_is_cancelled_in_its_tool_is_withdrawn)
     next_prompt(&after);
     CHECK_STR(after.data, before.data);
     signals_forget_interrupt();
+    said[n_said = 0] = "<tool_call>{\"name\":\"ask\",\"arguments\":{\"question\":\"really?\"}}</tool_call>" SUM("6*7");
+    CHECK_EQ(say("go"), 128 + SIGINT); /* nor is the one behind it made */
+    CHECK_EQ(count(events(), "\"event\":\"call\""), 2);
+    next_prompt(&after);
+    CHECK_STR(after.data, before.data);
+    signals_forget_interrupt();
     n_said = 0;
     said[0] = "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"6*7\"}}</tool_call>";
     CHECK_EQ(say("go"), 0);
     CHECK_EQ(s.keep.head.turns, 1);
-    CHECK(strstr(events(), "\"event\":\"turn_user\",\"turn\":2")); /* a number that was told is not given again, */
-    CHECK(strstr(events(), "\"event\":\"tool\",\"turn\":2"));      /* and a tool's is that of its turn */
+    CHECK(strstr(events(), "\"event\":\"turn_user\",\"turn\":3")); /* a number that was told is not given again, */
+    CHECK(strstr(events(), "\"event\":\"tool\",\"turn\":3"));      /* and a tool's is that of its turn */
     buf_free(&before);
     buf_free(&after);
     end_with_tools();

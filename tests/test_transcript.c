@@ -190,6 +190,10 @@ TEST(transcript_a_call_is_a_card_that_runs)
         .text = event_str("b.c")}});
     CHECK_STR(screen(t, 80, 3), "a             list {}\n              | 2.5 s, 3 bytes, 2 tokens\n"
                                 "              | b.c\n");
+    tell(t, (struct event){.kind = EV_CALL, .agent = event_str("a"), .time = 5, /* another of the same answer */
+                           .call = {.turn = 1, .name = event_str("read"), .arguments = event_str("{}")}});
+    CHECK_STR(screen(t, 80, 6), "a             list {}\n              | 2.5 s, 3 bytes, 2 tokens\n"
+                                "              | b.c\n              read {}\n              | running\n\n");
     transcript_close(t);
 }
 

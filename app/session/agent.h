@@ -22,7 +22,7 @@ struct agent_limits {
 
 enum agent_event_kind {
     AGENT_ASKED,     /* a turn begins */
-    AGENT_SAID,      /* the model's text, whole */
+    AGENT_SAID,      /* the model's text, whole; of several calls in it one, and the next behind its result */
     AGENT_GOT,       /* the tool's result, of which the model will see text */
     AGENT_CUT,       /* the model's text ended at its length, or was cancelled: no call in it is made */
     AGENT_BROKE      /* refused, or a fault */

@@ -41,11 +41,14 @@ int session_offer_tools(struct session *s, struct err *err); /* from the next ca
 /* After the window came from elsewhere: it tells of the tools that there are now, and of no others. */
 int session_retell_tools(struct session *s, struct err *err);
 const struct request_grammar *session_grammar(struct session *s); /* of its calls; NULL: they are free */
-/* Behind what was thought. */
-bool session_read_call(const struct session *s, const struct buf *answer, struct form_call *call);
-/* The call that the answer is, is made: it and its result enter.  got: what the model sees of it. */
-int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,
-                      bool *failed, struct err *err);
+/* Those that the answer is, behind what was thought: false, there are none; else for forms_calls_free(). */
+bool session_read_calls(const struct session *s, const struct buf *answer, struct form_calls_said *calls);
+/* Number i of them is made: it and its result enter, as if it had been said alone; with the first what was thought and
+ * said before it.  got: what the model sees of it. */
+int session_make_call(struct session *s, const struct buf *answer, const struct form_calls_said *calls, size_t i,
+                      struct buf *got, bool *failed, struct err *err);
+/* What the answer says from number i on, i above 0, in place of the answer. */
+void session_leave_calls(struct buf *answer, const struct form_calls_said *calls, size_t i);
 /* session_unguarded.c: without some of the guards (app/guards.h); with all of them these do nothing. */
 /* The messages in s->prompt become those that are sent; *tokens, as they were counted, is counted again. */
 int session_shape(struct session *s, int64_t answer, int64_t *tokens, struct err *err);

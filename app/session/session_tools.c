@@ -142,27 +142,56 @@ int session_set_tools(struct session *s, int n, struct err *err)
     return 0;
 }
 
-bool session_read_call(const struct session *s, const struct buf *answer, struct form_call *call)
+bool session_read_calls(const struct session *s, const struct buf *answer, struct form_calls_said *calls)
 {
     const char *text = answer->data ? answer->data : "";
     size_t at = thinking_end(text, answer->len);
-    return forms_read_call_as(turn_calls(s->a), text + at, answer->len - at, call, NULL) == 0;
+    return forms_read_calls(turn_calls(s->a), text + at, answer->len - at, calls, NULL) == 0;
 }
 
-int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,
-                      bool *failed, struct err *err)
+/* The words of number i, where it is not all that was said: as they were written, or in our form. */
+static int put_said(const char *text, const struct form_calls_said *calls, size_t i, struct buf *out, struct err *err)
 {
+    const struct form_call_said *c = &calls->v[i];
+    size_t from = c->from;
+    if (c->end == 0) return forms_call(c->call.name, form_text(c->call.arguments), out, err);
+    while (i > 0 && memchr("; \t\r\n", text[from], 5)) from++; /* what stands between two */
+    buf_put(out, text + from, c->end - from);
+    return 0;
+}
+
+int session_make_call(struct session *s, const struct buf *answer, const struct form_calls_said *calls, size_t i,
+                      struct buf *got, bool *failed, struct err *err)
+{
+    const struct form_call *call = &calls->v[i].call;
     struct result r = {.by = "model", .name = call->name};
+    struct buf said = {0};
     const char *text = answer->data ? answer->data : "";
-    size_t at = thinking_end(text, answer->len);
+    const size_t at = thinking_end(text, answer->len), thought = i == 0 ? at : 0;
     s->calls++;
     struct event e = {.kind = EV_CALL, .call = {.turn = s->voice.turns, .name = event_str(call->name),
                                                 .arguments = event_str(call->arguments)}};
     trace_put(&s->a->trace, &e);
     run_call(s, call, &r);
     result_tell(s, &r, call->arguments);
-    int rc = result_append(s, (struct form_text){text, answer->len}, at, &r, err);
+    buf_put(&said, text, thought);
+    int rc = put_said(text + at, calls, i, &said, err);
+    if (rc == 0 && said.failed) rc = err_set(err, -1, "no memory for a call");
+    if (rc == 0) rc = result_append(s, (struct form_text){said.data, said.len}, thought, &r, err);
+    buf_free(&said);
     *failed = r.failed;
     *got = r.text;
     return rc ? -1 : 0;
+}
+
+void session_leave_calls(struct buf *answer, const struct form_calls_said *calls, size_t i)
+{
+    struct buf left = {0};
+    const size_t at = thinking_end(answer->data, answer->len);
+    for (; i < calls->n; i++) {
+        if (left.len > 0) buf_puts(&left, "\n\n");
+        if (put_said(answer->data + at, calls, i, &left, NULL)) left.failed = true;
+    }
+    buf_free(answer);
+    *answer = left;
 }

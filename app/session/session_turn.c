@@ -91,15 +91,17 @@ static bool stays(const struct turn_result *r)
 /* In place of an answer: the call that was one too many, of which nobody else makes anything. */
 static void put_stopped(const struct session *s, const struct turn_result *r, struct buf *out)
 {
-    struct form_call call;
+    struct form_calls_said calls;
     buf_printf(out, "[stopped after %d calls of tools (%s)", s->outcome.calls, s->outcome.stopped);
-    if (session_read_call(s, &r->text, &call)) {
+    if (session_read_calls(s, &r->text, &calls)) {
+        const struct form_call *call = &calls.v[0].call;
         buf_puts(out, ": ");
-        escape_start(call.name, strlen(call.name), SHOWN_NAME, out);
+        escape_start(call->name, strlen(call->name), SHOWN_NAME, out);
         buf_puts(out, " ");
-        escape_start(call.arguments, strlen(call.arguments), SHOWN_ARGUMENTS, out);
+        escape_start(call->arguments, strlen(call->arguments), SHOWN_ARGUMENTS, out);
         buf_puts(out, " was not called");
-        forms_call_free(&call);
+        if (calls.n > 1) buf_printf(out, ", nor %zu more", calls.n - 1);
+        forms_calls_free(&calls);
     }
     buf_puts(out, "]");
 }
@@ -152,38 +154,51 @@ static void tell_stopped(struct session *s, const struct agent *g, const struct 
     trace_put(&s->a->trace, &e);
 }
 
-/* The model has answered: what the agent makes of that.  *code: an engine error of what was done. */
-static enum agent_effect take_answer(struct session *s, struct agent *g, const struct turn_result *r, int *code,
-                                     struct err *err)
-{
-    struct form_call call = {0};
-    struct buf got = {0};
-    struct agent_event e = {.kind = *code ? AGENT_BROKE : r->end == END_STOP ? AGENT_SAID : AGENT_CUT};
-    bool is_call = e.kind == AGENT_SAID && !r->text.failed && session_offers_tools(s) &&
-                   session_read_call(s, &r->text, &call);
-    if (is_call) e.call = call.name, e.arguments = call.arguments;
-    enum agent_effect next = agent_on(g, &e);
-    if (next == AGENT_RUN_TOOL) {
-        struct agent_event result = {.kind = AGENT_GOT};
-        int rc = session_make_call(s, &r->text, &call, &got, &result.failed, err);
-        if (rc < 0) *code = turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_host", err);
-        result.text = got.data;
-        result.n = got.len;
-        if (rc < 0 || session_cancelled(s)) result.kind = AGENT_BROKE;
-        next = agent_on(g, &result);
-    } else if (is_call) {
-        tell_stopped(s, g, &call);
-    }
-    if (is_call) forms_call_free(&call);
-    buf_free(&got);
-    return next;
-}
-
 /* Between two calls of tools: a long turn fills the window as many short ones do.  false: the person has stopped it. */
 static bool make_way(struct session *s)
 {
     if (window_due(s->w)) session_compact(s, NULL);
     return !session_cancelled(s);
+}
+
+/* Number i of an answer's calls: made, unless that is one too many.  *code: an engine error of what was done. */
+static enum agent_effect take_call(struct session *s, struct agent *g, struct turn_result *r,
+                                   const struct form_calls_said *calls, size_t i, int *code, struct err *err)
+{
+    const struct form_call *call = &calls->v[i].call;
+    struct buf got = {0};
+    if (i > 0 && !make_way(s)) return agent_on(g, &(struct agent_event){.kind = AGENT_BROKE});
+    const struct agent_event said = {.kind = AGENT_SAID, .call = call->name, .arguments = call->arguments};
+    enum agent_effect next = agent_on(g, &said);
+    if (next != AGENT_RUN_TOOL) {
+        tell_stopped(s, g, call);
+        if (i > 0) session_leave_calls(&r->text, calls, i);
+        return next;
+    }
+    struct agent_event result = {.kind = AGENT_GOT};
+    int rc = session_make_call(s, &r->text, calls, i, &got, &result.failed, err);
+    if (rc < 0) *code = turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_host", err);
+    result.text = got.data;
+    result.n = got.len;
+    if (rc < 0 || session_cancelled(s)) result.kind = AGENT_BROKE;
+    next = agent_on(g, &result);
+    buf_free(&got);
+    return next;
+}
+
+/* The model has answered: what the agent makes of that.  The calls of one answer are made one after the other, and are
+ * from then on as if the model had said each when it had the result of the one before. */
+static enum agent_effect take_answer(struct session *s, struct agent *g, struct turn_result *r, int *code,
+                                     struct err *err)
+{
+    struct form_calls_said calls = {0};
+    const struct agent_event e = {.kind = *code ? AGENT_BROKE : r->end == END_STOP ? AGENT_SAID : AGENT_CUT};
+    const bool any = e.kind == AGENT_SAID && !r->text.failed && session_offers_tools(s) &&
+                     session_read_calls(s, &r->text, &calls);
+    enum agent_effect next = any ? AGENT_CALL_MODEL : agent_on(g, &e);
+    for (size_t i = 0; i < calls.n && next == AGENT_CALL_MODEL; i++) next = take_call(s, g, r, &calls, i, code, err);
+    forms_calls_free(&calls);
+    return next;
 }
 
 /* The model is asked, and again as long as its answer is a call of a tool; a call that is not made is its answer. */

@@ -69,6 +69,22 @@ static void read_call(enum form_calls how, const char *text, size_t n)
     buf_free(&out);
 }
 
+/* All of them: those that one call is, and others with the bytes that say them, one behind the other. */
+static void read_calls(enum form_calls how, const char *text, size_t n)
+{
+    struct form_calls_said l;
+    struct form_call one;
+    size_t end = 0;
+    const int rc = forms_read_calls(how, text, n, &l, NULL), alone = forms_read_call_as(how, text, n, &one, NULL);
+    must((rc == 0) == (l.n > 0) && (rc == 0 || alone == rc));
+    if (alone == 0) forms_call_free(&one);
+    for (size_t i = 0; i < l.n; i++) {
+        must(l.v[i].from == (l.v[i].end ? end : 0) && l.v[i].end <= n && l.v[i].call.name && l.v[i].call.arguments);
+        end = l.v[i].end;
+    }
+    forms_calls_free(&l);
+}
+
 static void read_tags(const char *text, size_t n)
 {
     struct form_call whole, first;
@@ -173,6 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_call(FORM_CALLS_HARMONY, text, size - 1);
         read_call(FORM_CALLS_QWEN35, text, size - 1);
         read_call(FORM_CALLS_ANY, text, size - 1);
+        for (enum form_calls how = FORM_CALLS_OWN; how < FORM_CALLS_ANY; how++) read_calls(how, text, size - 1);
         read_tags(text, size - 1);
         break;
     case 't': tell_tools(text, size - 1); break;
