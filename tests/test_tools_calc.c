@@ -85,6 +85,7 @@ TEST(errors_are_words)
     FAILS(".", "the expression is not complete");
     FAILS("2 \x1b[31m", "not arithmetic, at its byte 2: \\x1b[31m");
     FAILS("1***2", "not arithmetic, at its byte 3: *2");
+    FAILS("2 ^ 3", "not arithmetic, at its byte 2: ^ 3 (a power is **)");
 }
 
 TEST(identities_of_random_fractions)
@@ -122,6 +123,10 @@ TEST(harmful_expressions_end_soon)
     IS("(-1)**-4", "1");
     IS("0**999999999999999999999999", "0");
     CHECK_EQ(strlen(calc("10**3999")), 4000);
+    CHECK_EQ(strlen(calc("2**13287")), 4000);
+    FAILS("2**13288", "a value has more than 4000 digits");
+    FAILS("1-10**4000", "a value has more than 4000 digits");
+    CHECK_EQ(strlen(calc("1-(10**3999*9)-10**3999")), 4001); /* 4000 nines and a sign */
     memset(text, '(', 4096);
     FAILS(text, "the expression is more than 100 deep");
     memset(text, '-', 4096);

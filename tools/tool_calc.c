@@ -19,7 +19,7 @@
 #include <gmp.h>
 
 enum { CALC_TEXT = 4096, CALC_DEPTH = 100, CALC_DIGITS = 4000, CALC_EXACT = 40, CALC_DECIMALS = 6 };
-enum { CALC_BITS = CALC_DIGITS * 10 / 3 };
+enum { CALC_BITS = CALC_DIGITS * 10 / 3 }; /* more than those digits for certain */
 
 struct calc {
     const char *s, *at;
@@ -32,10 +32,22 @@ static int sign(struct calc *c, mpq_t out);
 
 static int too_large(struct calc *c) { return err_set(c->err, -1, "a value has more than %d digits", CALC_DIGITS); }
 
+/* GMP foresees a number's digits, and may say one too many. */
+static bool is_long(const mpz_t v)
+{
+    const size_t n = mpz_sizeinbase(v, 10);
+    if (n != CALC_DIGITS + 1) return n > CALC_DIGITS;
+    mpz_t least;
+    mpz_init(least);
+    mpz_ui_pow_ui(least, 10, CALC_DIGITS);
+    const bool more = mpz_cmpabs(v, least) >= 0;
+    mpz_clear(least);
+    return more;
+}
+
 static int fits(struct calc *c, mpq_t v)
 {
-    bool ok = mpz_sizeinbase(mpq_numref(v), 2) <= CALC_BITS && mpz_sizeinbase(mpq_denref(v), 2) <= CALC_BITS;
-    return ok ? 0 : too_large(c);
+    return is_long(mpq_numref(v)) || is_long(mpq_denref(v)) ? too_large(c) : 0;
 }
 
 static bool take(struct calc *c, const char *token)
@@ -52,8 +64,8 @@ static int unclear(struct calc *c)
     struct buf shown = {0};
     c->at += strspn(c->at, " \t\r\n");
     escape_start(c->at, strlen(c->at), 20, &shown);
-    int rc = *c->at ? err_set(c->err, -1, "not arithmetic, at its byte %zu: %s", (size_t)(c->at - c->s),
-                              shown.data ? shown.data : "")
+    int rc = *c->at ? err_set(c->err, -1, "not arithmetic, at its byte %zu: %s%s", (size_t)(c->at - c->s),
+                              shown.data ? shown.data : "", *c->at == '^' ? " (a power is **)" : "")
                     : err_set(c->err, -1, "the expression is not complete");
     buf_free(&shown);
     return rc;
