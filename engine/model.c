@@ -17,12 +17,26 @@ static const struct model_arch archs[] = {
     {.name = "phi3", .neox = true, .window = true, .fused = true, .longrope = true},
     {.name = "gpt-oss", .neox = true, .qkv_bias = true, .oss = true, .local = 2, .window_else = 128,
      .expert_ff = "expert_feed_forward_length", .mixture = true},
+    {.name = "granite", .scaled = true},
+    {.name = "granitemoe", .scaled = true, .expert_ff = "feed_forward_length", .mixture = true},
     {.name = "gemma2", .neox = true, .gemma = true, .local = 2, .window_else = 4096, .attn_cap = 50, .cap = 30,
      .big = 46},
     {.name = "gemma3", .neox = true, .gemma = true, .head_norm = true, .local = 6, .local_base = 10000, .big = 62},
 };
 
 /* ------------------------------------------------------------------ keys */
+
+static int refuse_missing(const struct planner *p, const char *key)
+{
+    return err_set(p->err, -1, "%s: key %s is missing; architecture %s needs it", gguf_shown(p->g), key, p->m->arch);
+}
+
+static int refuse_int(const struct planner *p, const char *key, int64_t v, int64_t min, int64_t max)
+{
+    return err_set(p->err, -1, min < max ? "%s: key %s is %lld; allowed is %lld to %lld"
+                                         : "%s: key %s is %lld; allowed is %lld", gguf_shown(p->g), key,
+                   (long long)v, (long long)min, (long long)max);
+}
 
 int model_key_int(const struct planner *p, const char *suffix, int64_t absent, int64_t min, int64_t max, int *out)
 {
@@ -32,15 +46,10 @@ int model_key_int(const struct planner *p, const char *suffix, int64_t absent, i
     int rc = gguf_uint(p->g, key, UINT32_MAX, &v, p->err);
     if (rc == GGUF_WRONG) return -1;
     if (rc == GGUF_MISSING) {
-        if (absent < 0)
-            return err_set(p->err, -1, "%s: key %s is missing; architecture %s needs it", gguf_shown(p->g), key,
-                           p->m->arch);
+        if (absent < 0) return refuse_missing(p, key);
         v = (uint64_t)absent;
     }
-    if ((int64_t)v < min || (int64_t)v > max)
-        return err_set(p->err, -1, min < max ? "%s: key %s is %lld; allowed is %lld to %lld"
-                                             : "%s: key %s is %lld; allowed is %lld", gguf_shown(p->g), key,
-                       (long long)v, (long long)min, (long long)max);
+    if ((int64_t)v < min || (int64_t)v > max) return refuse_int(p, key, (int64_t)v, min, max);
     *out = (int)v;
     return 0;
 }
@@ -50,7 +59,9 @@ int model_key_real(const struct planner *p, const char *suffix, double absent, d
     char key[96];
     double v = absent;
     snprintf(key, sizeof key, "%s.%s", p->m->arch, suffix);
-    if (gguf_float(p->g, key, &v, p->err) == GGUF_WRONG) return -1;
+    const int rc = gguf_float(p->g, key, &v, p->err);
+    if (rc == GGUF_WRONG) return -1;
+    if (rc == GGUF_MISSING && absent < 0) return refuse_missing(p, key);
     if (!(min <= v && v <= max))
         return err_set(p->err, -1, "%s: key %s is %g; allowed is %g to %g", gguf_shown(p->g), key, v, min, max);
     *out = v;
@@ -73,13 +84,36 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen2moe, qwen3, qwen3moe, "
-                       "qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g),
-                       m->arch);
+                       "qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, granite, granitemoe, gemma2 and gemma3 "
+                       "are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
             if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e) *c = '?'; /* goes to screens */
     }
+    return 0;
+}
+
+/* One number for all layers, or one for each, all the same: as llama.cpp's converter has Granite 4's. */
+static int read_kv_heads(struct planner *p)
+{
+    struct model *m = p->m;
+    const int blocks = m->layers + p->skipped;
+    const int32_t *each;
+    char key[96];
+    uint64_t n;
+    snprintf(key, sizeof key, "%s.attention.head_count_kv", m->arch);
+    if (gguf_int_array(p->g, key, &each, &n, NULL) != GGUF_OK)
+        return model_key_int(p, "attention.head_count_kv", m->heads, 1, m->heads, &m->kv_heads);
+    if (n != (uint64_t)blocks)
+        return err_set(p->err, -1, "%s: key %s has %llu numbers for %d layers; one for each is needed",
+                       gguf_shown(p->g), key, (unsigned long long)n, blocks);
+    if (each[0] < 1 || each[0] > m->heads) return refuse_int(p, key, each[0], 1, m->heads);
+    for (int i = 1; i < blocks; i++)
+        if (each[i] != each[0])
+            return err_set(p->err, -1, "%s: key %s[%d] is %d and the first is %d; one number for all layers is "
+                           "supported", gguf_shown(p->g), key, i, each[i], each[0]);
+    m->kv_heads = each[0];
     return 0;
 }
 
@@ -95,7 +129,7 @@ static int read_sizes(struct planner *p)
     if (model_key_int(p, "embedding_length", -1, 1, MODEL_MAX_EMBD, &m->embd)) return -1;
     if (model_feed(p)) return -1;
     if (model_key_int(p, "attention.head_count", -1, 1, MODEL_MAX_HEADS, &m->heads)) return -1;
-    if (model_key_int(p, "attention.head_count_kv", m->heads, 1, m->heads, &m->kv_heads)) return -1;
+    if (read_kv_heads(p)) return -1;
     if (model_key_int(p, "context_length", -1, 1, MODEL_MAX_CTX, &m->ctx_trained)) return -1;
     if (m->heads % m->kv_heads)
         return err_set(p->err, -1, "%s: %d attention heads are not a multiple of %d key/value heads", gguf_shown(p->g),
@@ -319,7 +353,7 @@ static int plan_attention(struct planner *p, int i)
     l->attn.eps = m->eps;
     l->attn.heads = m->heads;
     l->attn.rope = l->local ? m->rope_local : m->rope;
-    if (p->arch->still > 0 && (i + 1) % p->arch->still == 0) l->attn.rope.dims = 0;
+    if (p->still > 0 && (i + 1) % p->still == 0) l->attn.rope.dims = 0;
     return 0;
 }
 
@@ -377,10 +411,10 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     *m = (struct model){0};
     if (read_arch(&p)) return -1;
     p.every = p.arch->local;
-    if (read_sizes(&p) || read_window(&p) || read_caps(&p) || read_pool(&p) || model_rope(&p))
+    if (read_sizes(&p) || read_window(&p) || read_caps(&p) || read_pool(&p) || model_rope(&p) ||
+        model_scales(&p))
         return -1;
     m->act = p.arch->gemma ? KERN_GELU : p.arch->oss ? KERN_OSS : KERN_SILU;
-    m->embed_scale = p.arch->gemma ? __builtin_sqrtf((float)m->embd) : 1;
     const size_t room = most_parts(m, g);
     p.room = (int)MIN(room, (size_t)INT32_MAX);
     m->layer = calloc((size_t)m->layers, sizeof *m->layer);

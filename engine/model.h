@@ -6,11 +6,12 @@
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen2moe, qwen3, which normalises each head of q and of k
  * before it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, qwen3next,
- * phi3, gpt-oss, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF specification and of
- * llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by name: to leave it
- * out would give plausible wrong answers.
+ * phi3, gpt-oss, granite, granitemoe, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF
+ * specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
+ * name: to leave it out would give plausible wrong answers.
  *
- * Mixtures of experts: qwen2moe, qwen3moe, qwen35moe, qwen3next and gpt-oss are, llama with expert_count (Mixtral) too.
+ * Mixtures of experts: qwen2moe, qwen3moe, qwen35moe, qwen3next, gpt-oss and granitemoe are, llama with expert_count
+ * (Mixtral) too.
  * A token goes through the experts whose logits are largest, weighed by the softmax of these logits alone (in qwen2moe
  * of all); a key that says another way is refused.  In qwen2moe, qwen35moe and qwen3next each token goes through a
  * shared expert beside them (struct kern_shared).
@@ -22,6 +23,11 @@
  *
  * gpt-oss (its model card, 2025): layers by turns with a window of 128 and without, the first with; each head's sink, a
  * score without a value; biases on all matrices but embedding and output; an activation of its own (KERN_OSS); YaRN.
+ *
+ * granite (IBM's Granite 3, and 4's models without Mamba): llama with four factors that the file says.  Embeddings are
+ * multiplied by one, scores by another in place of 1 / sqrt(head_dim), what attention and feed-forward give by a third
+ * before it is added, and logits are divided by the fourth.  granitemoe is the same with a mixture (Granite 3's 1B and
+ * 3B); one with a shared expert, and granitehybrid, are refused.
  *
  * phi3 (Phi-3, 3.5 and 4, their minis too): q, k and v are one tensor, gate and up another; a part of a head may stay
  * as it is, and what is rotated may have a gain.
@@ -84,9 +90,10 @@ struct model {
                                  they keep a state */
     int keys, values, state_dim, taps; /* of a state: struct kern_delta */
     float eps;
-    float attn_scale;     /* what q * k is multiplied by: 1 / sqrt(head_dim), but for the largest Gemmas */
+    float attn_scale;     /* what q * k is multiplied by: 1 / sqrt(head_dim), but for Granite and the largest Gemmas */
     float attn_cap, cap;  /* softcaps of scores and of logits; 0: none */
     float embed_scale;
+    float norm_scale;     /* what the weights of the output's norm are multiplied by when they are loaded */
     enum kern_act act;
     struct kern_rope rope, rope_local; /* inv_freq is the model's */
     struct model_layer *layer; /* (layers) */

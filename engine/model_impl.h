@@ -4,6 +4,7 @@
  *     model_mix.c   those of a mixture of experts
  *     model_delta.c those of layers that keep a state
  *     model_rope.c  the frequencies of its rotation
+ *     model_scales.c factors on what goes through it
  *     model_load.c  weights to the device */
 #ifndef MODEL_IMPL_H
 #define MODEL_IMPL_H
@@ -36,6 +37,7 @@ struct model_arch {
     double local_base; /* of the rotation in those layers, where the file names none; 0: it is that of the others */
     double attn_cap, cap; /* softcaps where the file names none */
     int still;       /* every so many-th layer does not rotate; 0: all do */
+    bool scaled;     /* factors on embeddings, scores, what is added, and logits, which the file says */
     int big;         /* with so many layers q k is scaled by the width a head instead of the head's size */
     const char *expert_ff; /* key of an expert's width, where the feed-forward can be a mixture; NULL: it cannot */
     bool mixture;    /* ... and must be one */
@@ -51,11 +53,12 @@ struct planner {
     struct err *err;
     bool *used; /* (tensors of the file) */
     int every;  /* arch->local, or what the file says */
+    int still;  /* arch->still, or 1: the file says that no layer rotates */
     int skipped; /* blocks behind the layers that are left where they are */
     int room;   /* of m->part */
 };
 
-/* The key arch.suffix in [min, max]; a missing one is `absent`, or an error if that is an integer < 0.  0, or -1. */
+/* The key arch.suffix in [min, max]; a missing one is `absent`, or an error if that is < 0.  0, or -1. */
 int model_key_int(const struct planner *p, const char *suffix, int64_t absent, int64_t min, int64_t max, int *out);
 int model_key_real(const struct planner *p, const char *suffix, double absent, double min, double max, double *out);
 
@@ -98,4 +101,7 @@ int model_want_all(struct planner *p, int layer, const struct model_want *want, 
 /* m->rope and m->rope_local, after the sizes; and the factors of pairs, which are tensors: Llama 3's, longrope's. */
 int model_rope(struct planner *p);
 int model_rope_factors(struct planner *p);
+
+/* m->embed_scale, m->norm_scale, and which layers do not rotate; after these Granite's others. */
+int model_scales(struct planner *p);
 #endif

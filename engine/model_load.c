@@ -21,6 +21,7 @@ struct run {
 
 struct loader {
     const struct gguf *g;
+    const struct model *m;
     const struct kern *k;
     struct kdev *d;
     unsigned char *stage;
@@ -167,6 +168,8 @@ static int load_vec(struct loader *l, const struct model_part *part)
     if (gguf_read(l->g, part->t, 0, l->stage, (size_t)part->t->bytes, l->err)) return -1;
     digest_add(&l->digest, l->stage, (size_t)part->t->bytes);
     quant_decode(part->t->type, l->stage, floats, n);
+    if (part->vec == &l->m->dev_norm && l->m->norm_scale != 1)
+        for (int64_t i = 0; i < n; i++) floats[i] *= l->m->norm_scale;
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(floats[i]))
             return err_set(l->err, -1, "%s: tensor %s[%lld] is not a finite number", gguf_shown(l->g), part->t->name,
@@ -217,7 +220,7 @@ static int load_parts(struct loader *l, struct model *m, char *dev_slab)
 int model_load(struct model *m, const struct gguf *g, const struct kern *k, struct kdev *d, void *dev_slab,
                void (*progress)(void *self, uint64_t done, uint64_t all), void *self, struct err *err)
 {
-    struct loader l = {.g = g, .k = k, .d = d, .progress = progress, .self = self, .err = err,
+    struct loader l = {.g = g, .m = m, .k = k, .d = d, .progress = progress, .self = self, .err = err,
                        .stage_bytes = stage_size(m), .piece_bytes = piece_size(m)};
     l.stage = aligned_alloc(64, l.stage_bytes);
     if (!l.stage) return err_set(err, -1, "no memory for %zu bytes to load through", l.stage_bytes);

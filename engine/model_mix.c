@@ -45,8 +45,8 @@ static int read_experts(const struct planner *p)
     const bool mix = m->experts > 0;
     if (mix && !p->arch->expert_ff)
         return err_set(p->err, -1, "%s: key %s.expert_count is %d: a mixture of experts is supported in the "
-                       "architectures llama, qwen2moe, qwen3moe, qwen35moe, qwen3next and gpt-oss", gguf_shown(p->g),
-                       m->arch, m->experts);
+                       "architectures llama, qwen2moe, qwen3moe, qwen35moe, qwen3next, gpt-oss and granitemoe",
+                       gguf_shown(p->g), m->arch, m->experts);
     return model_key_int(p, "expert_used_count", mix ? -1 : 0, mix, MIN(m->experts, KERN_USED), &m->used);
 }
 

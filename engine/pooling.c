@@ -2,11 +2,12 @@
 #include "engine/pooling.h"
 #include <math.h>
 
-static void add_normed(float *vector, const float *x, const float *norm, int n, float eps)
+/* factor: what the norm's weights are too large by. */
+static void add_normed(float *vector, const float *x, const float *norm, int n, float eps, float factor)
 {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
-    const double scale = 1 / sqrt(sum / n + (double)eps);
+    const double scale = 1 / sqrt(sum / n + (double)eps) / (double)factor;
     for (int i = 0; i < n; i++) vector[i] += (float)((double)x[i] * scale * (double)norm[i]);
 }
 
@@ -19,7 +20,7 @@ static int add_rows(const struct forward *f, const struct pass_pool *pool, struc
     for (int i = 0; i < pool->rows && !rc; i++) {
         const char *x = f->dev_work + f->at_x + (size_t)(pool->row + i) * bytes;
         rc = f->k->fetch(f->d, NULL, row, x, bytes, err);
-        if (!rc) add_normed(pool->vector, row, norm, m->embd, m->eps);
+        if (!rc) add_normed(pool->vector, row, norm, m->embd, m->eps, m->norm_scale);
     }
     return rc;
 }

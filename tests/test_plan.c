@@ -227,7 +227,8 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/llama-q3_k.gguf", "q3_k"}, {"tests/fixtures/qwen35.gguf", NULL},
         {"tests/fixtures/qwen35-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen35moe.gguf", NULL},
         {"tests/fixtures/qwen35moe-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen3next.gguf", NULL},
-        {"tests/fixtures/qwen3next-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen2moe.gguf", NULL}};
+        {"tests/fixtures/qwen3next-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen2moe.gguf", NULL},
+        {"tests/fixtures/granite.gguf", NULL},      {"tests/fixtures/granite-q8_0.gguf", "q8_0"}};
     static const struct { const char *file; int shared; struct plan_states states; } more[] = {
         {"tests/fixtures/qwen35.gguf", 0, {2, 6, 16, 4, 8}}, {"tests/fixtures/qwen35-q8_0.gguf", 0, {4, 4, 32, 3, 16}},
         {"tests/fixtures/qwen35moe.gguf", 40, {2, 4, 16, 4, 8}},
@@ -404,6 +405,9 @@ TEST(plan_shapes_are_found_by_the_names_that_people_type)
     CHECK_STR(plan_shape_find("Qwen/Qwen3-8B", &err)->name, "qwen3-8b");
     CHECK_STR(plan_shape_find("Qwen/Qwen3-30B-A3B", &err)->name, "qwen3-30b-a3b");
     CHECK_STR(plan_shape_find("openai/gpt-oss-20b", &err)->name, "gpt-oss-20b");
+    CHECK_STR(plan_shape_find("ibm-granite/granite-3.3-8b-instruct", &err)->name, "granite3.3-8b");
+    CHECK_STR(plan_shape_find("ibm-granite/granite-4.0-micro", &err)->name, "granite4.0-micro");
+    CHECK(!plan_shape_find("granite-4.0-h-tiny", &err) && strstr(err.text, "granitehybrid is not supported"));
     CHECK(!plan_shape_find("DeepSeek R1", &err) && strstr(err.text, "deepseek2 is not supported"));
     CHECK(!plan_shape_find("", &err) && err.code == -1);
     CHECK(!plan_shape_find("///", &err) && err.code == -1);

@@ -77,6 +77,11 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
         key_u32(m, t->arch, "ssm.inner_size", TINY_VALUES * TINY_STATE);
         key_u32(m, t->arch, "rope.dimension_count", t->embd / t->heads / 4);
     }
+    static const char *const scale[] = {"embedding_scale", "residual_scale", "attention.scale", "logit_scale"};
+    for (size_t i = 0; i < COUNT_OF(scale); i++) {
+        snprintf(key, sizeof key, "%s.%s", t->arch, scale[i]);
+        if (t->scales[i] != 0) gguf_make_f32(m, key, t->scales[i]);
+    }
     if (!t->experts) return;
     key_u32(m, t->arch, "expert_count", t->experts);
     key_u32(m, t->arch, "expert_used_count", t->used);

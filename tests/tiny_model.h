@@ -10,13 +10,14 @@ void tiny_vocab(struct gguf_make *m, const char *chat_template); /* NULL: no tem
 
 struct tiny {
     const char *arch; /* "llama", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "qwen3next", "phi3",
-                         "gpt-oss", "gemma2" or "gemma3" */
+                         "gpt-oss", "granite", "granitemoe", "gemma2" or "gemma3" */
     int layers, embd, heads, kv_heads, ff;
     enum ktype type;  /* of all matrices: any usable one; embd, heads' dims and ff are a whole number of its blocks */
     bool tied;
     uint32_t seed;
     int window;       /* attention.sliding_window; 0: no such key */
     int experts, used; /* of a mixture; ff is one expert's.  0: none */
+    float scales[4];   /* granite's: embedding_scale, residual_scale, attention.scale, logit_scale; 0: no such key */
     int shared;        /* width of the expert beside them that all tokens go through; 0: none */
 };
 /* Of qwen35, qwen35moe and qwen3next, whose every fourth layer has attention, the others: */

@@ -4,8 +4,8 @@
 
 #define OTHER(arch, words) \
     "its architecture " arch " is not supported (" words \
-    "); llama, qwen2, qwen2moe, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and " \
-    "gemma3 are"
+    "); llama, qwen2, qwen2moe, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, granite, " \
+    "granitemoe, gemma2 and gemma3 are"
 
 /* Experts, used, and width of one that is shared; key heads and value heads of states, their size, taps, and dimensions
  * of attention's heads that rotate. */
@@ -166,13 +166,24 @@ const struct plan_shape plan_shapes[] = {
      20914757184, MIX(32, 4)},
     {"gpt-oss-120b", "gpt-oss", NULL, 36, 2880, 64, 8, 64, 2880, 201088, 131072, 128, false, WORDS_QWEN2,
      116829156672, MIX(128, 4)},
+    /* and those of Granite 4 */
+    {"granite3.3-2b", "granite", NULL, 40, 2048, 32, 8, 64, 8192, 49159, 131072, 0, true, WORDS_SMOLLM,
+     2533539840, DENSE},
+    {"granite3.3-8b", "granite", NULL, 40, 4096, 32, 8, 128, 12800, 49159, 131072, 0, true, WORDS_SMOLLM,
+     8170864640, DENSE},
+    {"granite4.0-350m", "granite", NULL, 28, 1024, 16, 4, 64, 2048, 100352, 32768, 0, true, WORDS_QWEN2,
+     352379904, DENSE},
+    {"granite4.0-1b", "granite", NULL, 40, 2048, 16, 4, 128, 4096, 100352, 131072, 0, true, WORDS_QWEN2,
+     1631750144, DENSE},
+    {"granite4.0-micro", "granite", NULL, 40, 2560, 40, 8, 64, 8192, 100352, 131072, 0, true, WORDS_QWEN2,
+     3402836480, DENSE},
     /* Known, and not for this engine: they are told apart from a name that was mistyped. */
     {.name = "deepseek-v3", .why = OTHER("deepseek2", "latent attention, a shared expert beside 256")},
     {.name = "deepseek-r1", .why = OTHER("deepseek2", "latent attention, a shared expert beside 256")},
     {.name = "llama4-scout", .why = OTHER("llama4", "chunked attention, a shared expert beside 16")},
     {.name = "llama4-maverick", .why = OTHER("llama4", "chunked attention, a shared expert beside 128")},
     {.name = "glm-4.5-air", .why = OTHER("glm4moe", "a router of sigmoids with biases of their own")},
-    {.name = "granite3.3-8b", .why = OTHER("granite", "factors of its own on embeddings, scores, sums and logits")},
+    {.name = "granite4.0-h-tiny", .why = OTHER("granitehybrid", "Mamba's states beside attention")},
     {.name = "gemma3n-e2b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
     {.name = "gemma3n-e4b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
 };

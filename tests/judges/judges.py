@@ -31,8 +31,8 @@ def next_logprobs(logits, ids):
 
 class HF:
     """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
-    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query, rotated in place of what s
-    says; attention: what yarn and longrope multiply q, k by; factors: divisors of longrope; local_linear: divisor of
+    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query, rotated, scales in place of
+    what s says; attention: what yarn and longrope multiply q, k by; factors: divisors of longrope; local_linear: divisor of
     Gemma 3's layers with a window; scale: of embeddings; post: whether what attention (post[0]) and ffn (post[1]) add
     is normed; gelu: "exact", or "table" as in llama.cpp; alpha, limit: of gpt-oss's activation; let: "all" or
     "plain", in place of a shared expert's sigmoid; ramp: "pairs" where
@@ -54,6 +54,9 @@ class HF:
         elif s.oss:
             kind, config_kind = oss(s, config, window, other)
             weights = interleaved(weights)
+        elif s.scales:
+            kind, config_kind = granite(s, config, other)
+            weights = sparse(fused(weights)) if s.experts else weights
         elif s.experts:
             kind, config_kind = mixture(s, config, other)
             weights = fused(woven(s, weights) if s.by_key else weights)
@@ -107,7 +110,7 @@ class HF:
                 layer.mlp.experts.limit = other.get("limit", 7.0)
         self.torch, self.model, self.lost, self.window = torch, model, lost, window
         self.by_kind = s.gemma or s.oss
-        self.routers = [getattr(layer.mlp, "router" if s.oss else "gate")
+        self.routers = [layer.block_sparse_moe.router if s.scales else layer.mlp.router if s.oss else layer.mlp.gate
                         for layer in model.model.layers] if s.experts else []
         if "let" in other:
             for layer in model.model.layers:
@@ -180,6 +183,23 @@ def mixture(s, config, other):
         config.update(shared_expert_intermediate_size=s.shared, use_sliding_window=False)
         return transformers.Qwen2MoeForCausalLM, transformers.Qwen2MoeConfig
     return transformers.Qwen3MoeForCausalLM, transformers.Qwen3MoeConfig
+
+
+def granite(s, config, other):
+    """HF's classes for Granite."""
+    import transformers
+    names = "embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"
+    config.update(zip(names, other.get("scales", s.scales)), attention_bias=s.attn_bias)
+    if not s.experts:
+        return transformers.GraniteForCausalLM, transformers.GraniteConfig
+    config.update(num_local_experts=s.experts[0], num_experts_per_tok=s.experts[1])
+    return transformers.GraniteMoeForCausalLM, transformers.GraniteMoeConfig
+
+
+def sparse(weights):
+    """GraniteMoe's names of what others have in an mlp."""
+    return {k.replace(".mlp.gate.", ".mlp.router.").replace(".mlp.", ".block_sparse_moe."): v
+            for k, v in weights.items()}
 
 
 def recurrent(s, config, other):

@@ -266,6 +266,20 @@ def phi_mistakes(s, weights):
     return out
 
 
+def granite_mistakes(s, weights):
+    embed, added, score, logits = s.scales
+    out = [("embeddings not scaled", weights, {"scales": (1.0, added, score, logits)}),
+           ("sums not scaled", weights, {"scales": (embed, 1.0, score, logits)}),
+           ("what is added divided", weights, {"scales": (embed, 1 / added, score, logits)}),
+           ("embeddings scaled as what is added", weights, {"scales": (embed * added, added, score, logits)}),
+           ("scores by the root of a head's size", weights, {"scales": (embed, added, s.head_dim ** -0.5, logits)}),
+           ("logits not scaled", weights, {"scales": (embed, added, score, 1.0)}),
+           ("logits multiplied", weights, {"scales": (embed, added, score, 1 / logits)})]
+    if s.eps > 1e-3:
+        out.append(("eps of sums that are not scaled", weights, {"eps": s.eps * added * added}))
+    return out
+
+
 def mistakes(s, weights):
     """[(what the engine got wrong, weights, other settings of judges.HF)] as far as they apply to s."""
     if s.arch == "phi3":
@@ -302,6 +316,8 @@ def mistakes(s, weights):
         out += mixture_mistakes(s, weights)
     if s.shared:
         out += shared_mistakes(s, weights)
+    if s.scales:
+        out += granite_mistakes(s, weights)
     if s.arch == "smollm3":
         out += [("rotation in all layers", weights, {"still": s.layers + 1}),
                 ("no rotation in every third", weights, {"still": 3})]

@@ -4,9 +4,9 @@ A model here is some thirty thousand random numbers in the shape of a real archi
 forward pass matters: attention is peaked (large q and k), biases are large, the norms' weights differ.
 
 Weights are drawn in the order and layout of HF transformers and written as the converter of llama.cpp would: for the
-architectures llama and smollm3 the rows of q and k (weights and biases) are permuted within each head from (0 ..
-d/2-1 | d/2 .. d-1) to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; the
-others keep HF's order.
+architectures llama, smollm3, granite and granitemoe the rows of q and k (weights and biases) are permuted within each
+head from (0 .. d/2-1 | d/2 .. d-1) to (0, d/2, 1, d/2+1, ...), since there GGUF rotates neighbours where HF rotates
+halves; the others keep HF's order.
 HF's Gemma and Qwen3.5 multiply by 1 + the weight of a norm; the file has the 1 in it.  Qwen3.5's value heads lie by
 their key heads in HF, and by turns of them in the file.
 
@@ -30,7 +30,7 @@ ROUTER = "ffn_gate_inp"  # F32 in every file, as is what lets a shared expert th
 class Spec:
     name: str
     arch: str              # "llama", "smollm3", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe",
-                           # "qwen3next", "phi3", "gpt-oss", "gemma2" or "gemma3"
+                           # "qwen3next", "phi3", "gpt-oss", "granite", "granitemoe", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -52,6 +52,8 @@ class Spec:
     window: int = 0           # a token sees itself and the window - 1 before it; 0: all before it
     local: float = 0.0        # gemma3: base of the layers with a window; 0: the file says nothing, which means 10000
     linear: float = 0.0       # gemma3: the full layers' frequencies are divided by it
+    scales: tuple = ()        # granite: factors of embeddings, what is added, scores; divisor of logits
+    each: bool = False        # granite: KV heads of each layer, and whether it rotates, as Granite 4's files say them
     caps: tuple = ()          # gemma2: soft caps of attention's logits and of the final ones
     experts: tuple = ()       # a mixture: (experts of a layer, how many of them a token goes through)
     shared: int = 0           # width of the expert that every token goes through; 0: there is none
@@ -80,6 +82,11 @@ class Spec:
     @property
     def gemma(self):
         return self.arch in ("gemma2", "gemma3")
+
+    @property
+    def neighbours(self):
+        """Does GGUF rotate pairs of neighbours?"""
+        return self.arch in ("llama", "smollm3") or bool(self.scales)
 
     @property
     def oss(self):
@@ -311,7 +318,7 @@ def names(s):
         norms = [(g + gguf_name + ".weight", h + hf + ".weight", 0) for gguf_name, hf in s.layer_norms.items()]
         out.append(norms[0])
         for name, (hf, _, _) in matrix_shapes(s, i).items():
-            heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.arch in ("llama", "smollm3") else 0
+            heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.neighbours else 0
             out.append((g + name + ".weight", h + hf + ".weight", heads))
             if has_bias(s, name):
                 out.append((g + name + ".bias", h + hf + ".bias", heads))
@@ -370,12 +377,12 @@ def write(s, seed, path):
     if s.experts:
         w.add_expert_count(s.experts[0])
         w.add_expert_used_count(s.experts[1])
-    if s.experts and s.arch != "llama":
+    if s.experts and s.arch not in ("llama", "granitemoe"):
         w.add_expert_feed_forward_length(s.ff)
     if s.shared:
         w.add_expert_shared_feed_forward_length(s.shared)
     w.add_head_count(s.heads)
-    key("head_count_kv", w.add_head_count_kv, s.kv_heads)
+    key("head_count_kv", w.add_head_count_kv, [s.kv_heads] * s.layers if s.each else s.kv_heads)
     w.add_layer_norm_rms_eps(s.eps)
     key("freq_base", w.add_rope_freq_base, s.base)
     key("vocab_size", w.add_vocab_size, VOCAB)
@@ -388,7 +395,13 @@ def write(s, seed, path):
     if s.longrope:
         w.add_rope_scaling_orig_ctx_len(s.longrope[0])
         w.add_rope_scaling_attn_factors(s.longrope[1])
-    if s.arch in ("llama", "phi3") or s.state:
+    if s.scales:
+        for add, factor in zip((w.add_embedding_scale, w.add_residual_scale, w.add_attention_scale, w.add_logit_scale),
+                               s.scales):
+            add(factor)
+    if s.each:
+        w.add_rope_scaling_finetuned(True)
+    if s.arch in ("llama", "phi3") or s.scales or s.state:
         key("dimension_count", w.add_rope_dimension_count, s.turning)
     if s.state:
         keys, values, dim, taps = s.state
