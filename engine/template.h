@@ -1,10 +1,10 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
  * Families known: ChatML (and Qwen 3.5's and Qwen3-Coder's own), Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM
- * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4), Zephyr (and TinyLlama) and
- * harmony (gpt-oss).  A file's tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A
- * family that is not known is refused by name.  A file without a template is a plain text model: messages are joined as
- * they stand (RAW).
+ * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4), Zephyr (and TinyLlama), Granite
+ * (3.0; 3.1 to 3.3; 4) and harmony (gpt-oss).  A file's tokenizer.chat_template is recognised by the marks it uses; it
+ * is never executed.  A family that is not known is refused by name.  A file without a template is a plain text model:
+ * messages are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
  * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1, Zephyr) a
@@ -47,6 +47,7 @@ enum template_kind {
     TEMPLATE_MISTRAL11, TEMPLATE_MISTRAL13, /* v7, with tokens around a call's name, arguments and (v11) id */
     TEMPLATE_ZEPHYR,
     TEMPLATE_QWEN35, TEMPLATE_QWEN3_CODER, /* ChatML, with calls of tools in tags (memory/forms.h) */
+    TEMPLATE_GRANITE30, TEMPLATE_GRANITE3, TEMPLATE_GRANITE4, /* 3.0; 3.1 to 3.3; 4 */
     TEMPLATE_KINDS
 };
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama2", "mistral-v1", ... */

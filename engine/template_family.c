@@ -8,7 +8,8 @@
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const template_names[TEMPLATE_KINDS] = {
     "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
-    "phi3", "phi4", "harmony", "mistral-v11", "mistral-v13", "zephyr", "qwen3.5", "qwen3-coder"};
+    "phi3", "phi4", "harmony", "mistral-v11", "mistral-v13", "zephyr", "qwen3.5", "qwen3-coder", "granite3.0",
+    "granite3", "granite4"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -91,7 +92,10 @@ static const struct family {
     {"functiongemma", -1, {"<start_of_turn>", "<start_function_declaration>"}}, /* tools as no other has them */
     {"gemma", TEMPLATE_GEMMA, {"<start_of_turn>"}},
     {"command-r", -1, {"<|START_OF_TURN_TOKEN|>"}},
-    {"granite", -1, {"<|start_of_role|>"}},
+    {"granite4", TEMPLATE_GRANITE4, {"<|start_of_role|>", "<tool_call>"}},
+    {"granite3.0", TEMPLATE_GRANITE30, {"<|start_of_role|>", "tool_response"}},
+    {"granite3", TEMPLATE_GRANITE3, {"<|start_of_role|>", "<|end_of_role|>"}},
+    {"another granite", -1, {"<|start_of_role|>"}},
     {"llama2", TEMPLATE_LLAMA2, {"[INST]", "<<SYS>>"}},
     {"mistral-v11", TEMPLATE_MISTRAL11, {"[ARGS]", "[CALL_ID]"}},
     {"mistral-v13", TEMPLATE_MISTRAL13, {"[INST]", "[ARGS]"}},
@@ -121,6 +125,7 @@ static const struct family *family_of(struct gguf_str s)
 /* What a family needs in the vocabulary. */
 #define MISTRAL_TOKENS "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", \
                        "[TOOL_RESULTS]", "[/TOOL_RESULTS]"
+#define GRANITE_TOKENS "<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>"
 static const char *const needs[TEMPLATE_KINDS][15] = {
     [TEMPLATE_CHATML] = {"<|im_start|>", "<|im_end|>"},
     [TEMPLATE_LLAMA2] = {"<s>", "</s>"},
@@ -139,6 +144,9 @@ static const char *const needs[TEMPLATE_KINDS][15] = {
     [TEMPLATE_HARMONY] = {"<|start|>", "<|message|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>"},
     [TEMPLATE_QWEN35] = {"<|im_start|>", "<|im_end|>"},
     [TEMPLATE_QWEN3_CODER] = {"<|im_start|>", "<|im_end|>"},
+    [TEMPLATE_GRANITE30] = {GRANITE_TOKENS},
+    [TEMPLATE_GRANITE3] = {GRANITE_TOKENS},
+    [TEMPLATE_GRANITE4] = {GRANITE_TOKENS},
 };
 
 int template_check(enum template_kind k, const struct vocab *v, struct err *err)
@@ -158,7 +166,8 @@ static int refuse_family(const struct gguf *g, const char *name, struct err *err
 {
     return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, qwen3.5, qwen3-coder, llama2, "
                       "llama3, mistral-v1, mistral-v3, mistral-v7, mistral-v11, mistral-v13, deepseek, gemma, phi3, "
-                      "phi4, zephyr and harmony (--template NAME writes one of these all the same)", chat_key, name);
+                      "phi4, zephyr, granite3.0, granite3, granite4 and harmony (--template NAME writes one of these "
+                      "all the same)", chat_key, name);
 }
 
 /* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)

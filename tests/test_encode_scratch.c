@@ -120,6 +120,9 @@ static void add_marks(struct vocab_make *m)
     vocab_make_add(m, "<|channel|>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<|return|>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<|call|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|start_of_role|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|end_of_role|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|end_of_text|>", VOCAB_CONTROL, 0);
 }
 
 static struct vocab *open_spm(void)
@@ -503,7 +506,8 @@ enum { MSGS = 6 };
 
 /* The families whose neighbouring messages share turns, and those that have ChatML's for results alone. */
 static const enum template_kind turned[] = {TEMPLATE_LLAMA2, TEMPLATE_MISTRAL1, TEMPLATE_GEMMA, TEMPLATE_PHI3,
-                                            TEMPLATE_PHI4, TEMPLATE_HARMONY, TEMPLATE_ZEPHYR};
+                                            TEMPLATE_PHI4, TEMPLATE_HARMONY, TEMPLATE_ZEPHYR, TEMPLATE_GRANITE30,
+                                            TEMPLATE_GRANITE4};
 
 static int draw_messages(struct buf text[MSGS], struct msg msgs[MSGS])
 {

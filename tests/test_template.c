@@ -117,7 +117,7 @@ TEST(other_templates_are_refused_by_name)
         {"{{ '<\xef\xbd\x9cUser\xef\xbd\x9c>' + message['content'] }}{{'<|im_start|><|im_end|>'}}", "another deepseek"},
         {"{{ '<|user|>\n' + message['content'] + '\n' }}{{ '<|assistant|>\n' }}", "zephyr with other ends"},
         {"{{ '<|START_OF_TURN_TOKEN|><|USER_TOKEN|>' + message['content'] + '<|END_OF_TURN_TOKEN|>' }}", "command-r"},
-        {"{{ '<|start_of_role|>user<|end_of_role|>' }}", "granite"},
+        {"{{ '<|start_of_role|>' + role + '<|end_role|>' }}", "another granite"},
         {"{{ '<|header_start|>user<|header_end|>' }}", "llama4"},
         {"{{ 'USER: ' + message['content'] }}", "unknown"},
         {"{% for i in range(10**9) %}{% endfor %}", "unknown"},
@@ -129,7 +129,8 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
         CHECK(strstr(err.text, "chatml, qwen3.5, qwen3-coder, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, "
-                               "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4, zephyr and harmony"));
+                               "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4, zephyr, granite3.0, "
+                               "granite3, granite4 and harmony"));
     }
 }
 
