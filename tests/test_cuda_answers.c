@@ -79,6 +79,16 @@ static const char *model_of(enum ktype type)
     return tiny_file(&t, NULL, "cuda.gguf");
 }
 
+/* With factors on embeddings, sums, scores and logits. */
+static const char *granite_of(enum ktype type)
+{
+    struct tiny t = TINY_LLAMA;
+    t.arch = "granite";
+    t.type = type;
+    memcpy(t.scales, (const float[]){1.5f, 0.6f, 0.4f, 1.25f}, sizeof t.scales);
+    return tiny_file(&t, NULL, "cuda.gguf");
+}
+
 /* ------------------------------------------------------------------------ answers */
 
 static void check_tokens(const struct said *right, const struct said *got)
@@ -98,8 +108,9 @@ TEST(the_greedy_tokens_are_those_of_the_cpu_backend)
     static struct said cpu[SEQS], cuda[SEQS];
     uint32_t seed = 3;
     make_prompts(&seed, prompt);
-    for (size_t t = 0; t < COUNT_OF(types); t++) {
-        const char *path = model_of(types[t]);
+    for (size_t t = 0; t < 2 * COUNT_OF(types); t++) {
+        const enum ktype type = types[t / 2];
+        const char *path = t % 2 ? granite_of(type) : model_of(type);
         struct engine *a = open_engine(path, "cpu", 16), *b = open_engine(path, "cuda", 16);
         int ia[SEQS], ib[SEQS];
         for (int s = 0; s < SEQS; s++) ia[s] = submit(a, &prompt[s], 0), ib[s] = submit(b, &prompt[s], 0);

@@ -209,6 +209,7 @@ TEST(granite_s_tokens_are_whose_text_they_are)
     for (size_t i = 0; i < KINDS; i++) {
         struct vocab *v = open_granite(kind[i], VOCAB_CONTROL);
         CHECK_STR(tpl_segments(kind[i], v, msgs, 2, true), FRONT "H" "HHHHHHHHH" "H");
+        CHECK_STR(tpl_segments(kind[i], v, msgs, 1, true), "S" "SSSSSS" "S" "S" "UU" "S" "S" "H" "HHHHHHHHH" "H");
         const char *whose = tpl_segments(kind[i], v, msgs, 5, false) + strlen(FRONT);
         const size_t results = strspn(whose, "T");
         CHECK_EQ(results, kind[i] == TEMPLATE_GRANITE30 ? 2 * (1 + 13 + 1 + 1 + 1 + 1)
