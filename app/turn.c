@@ -141,7 +141,6 @@ static size_t call_behind(struct run *r, size_t at, size_t n)
 /* What may go to stdout of an answer's n bytes: none of what may become a call. */
 static size_t visible(struct run *r, size_t n)
 {
-    static const char bare[] = {[FORM_CALLS_LLAMA3] = '{', [FORM_CALLS_MISTRAL3] = '[', [FORM_CALLS_MISTRAL7] = '['};
     const char *text = r->ans->text;
     if (!r->ask->tools) return n;
     size_t start = thinking_follow(&r->thinking, text, n), at = MAX(start, r->word), same = 0;
@@ -151,7 +150,7 @@ static size_t visible(struct run *r, size_t n)
     if (forms_in_tags(calls)) return r->word = forms_tags_begin(text, at, n);
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
-    const char first = bare[calls];
+    const char first = calls == FORM_CALLS_LLAMA3 ? '{' : forms_in_list(calls) ? '[' : '\0';
     if (at < n && first && text[at] == first) return start;
     while (at + same < n && same < sizeof call_open - 1 && text[at + same] == call_open[same]) same++;
     return at + same == n || same == sizeof call_open - 1 ? start : n;
@@ -437,6 +436,7 @@ enum form_calls turn_calls(const struct app *a)
         {"llama3", FORM_CALLS_LLAMA3}, {"mistral-v3", FORM_CALLS_MISTRAL3}, {"mistral-v7", FORM_CALLS_MISTRAL7},
         {"mistral-v11", FORM_CALLS_MISTRAL11}, {"mistral-v13", FORM_CALLS_MISTRAL11},
         {"harmony", FORM_CALLS_HARMONY}, {"qwen3.5", FORM_CALLS_QWEN35}, {"qwen3-coder", FORM_CALLS_QWEN3_CODER},
+        {"granite3.0", FORM_CALLS_GRANITE3}, {"granite3", FORM_CALLS_GRANITE3},
     };
     enum form_calls calls = FORM_CALLS_OWN;
     for (size_t i = 0; i < COUNT_OF(own); i++) {

@@ -169,15 +169,22 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  *     [{"name": NAME, "arguments": {...}}]         the objects may have an "id"; of several the first
  *
  * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
- * an answer may be JSON too; what is no such call is FORMS_OTHER.  Qwen's form is ours, up to Qwen 3; Qwen 3.5 and
- * Qwen3-Coder write tags (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h), at
- * the end; before it the model may have said something, or made another, with a blank line behind it. */
+ * an answer may be JSON too; what is no such call is FORMS_OTHER.  Granite 3 may write such a list behind a token of its
+ * own; it is told of tools and calls in our form.  Qwen's is ours, up to Qwen 3; Qwen 3.5 and Qwen3-Coder write tags
+ * (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h), at the end; before it the
+ * model may have said something, or made another, with a blank line behind it. */
 enum form_calls { /* that, or ours */
     FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL11, FORM_CALLS_QWEN35,
-    FORM_CALLS_QWEN3_CODER, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_ANY
+    FORM_CALLS_QWEN3_CODER, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_GRANITE3, FORM_CALLS_ANY
 };
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);
+
+/* Whether calls may be a list in JSON. */
+static inline bool forms_in_list(enum form_calls how)
+{
+    return how == FORM_CALLS_MISTRAL3 || how == FORM_CALLS_MISTRAL7 || how == FORM_CALLS_GRANITE3;
+}
 
 /* All calls of an answer, in their order: where a model makes several at once, each is said by some bytes of the text,
  * with what stands before it.  In our form and Llama's they stand one behind the other with nothing between them; in

@@ -100,7 +100,7 @@ static int list_by_tokens(struct form_text t, struct form_calls_said *l, struct 
 
 static int list_as(enum form_calls how, struct form_text t, struct form_calls_said *l, struct err *err)
 {
-    if (how == FORM_CALLS_MISTRAL3 || how == FORM_CALLS_MISTRAL7) {
+    if (forms_in_list(how)) {
         const size_t at = behind_blanks(t, 0);
         const int rc = form_list_mistral((struct form_text){t.text + at, t.len - at}, l, err);
         if (rc != FORMS_OTHER) return rc;

@@ -194,13 +194,12 @@ int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct
     struct form_text t = trim((struct form_text){text, len});
     bool any = how == FORM_CALLS_ANY, small = len <= FORMS_READ_LIMIT;
     *out = (struct form_call){0};
-    bool mistral = how == FORM_CALLS_MISTRAL3 || how == FORM_CALLS_MISTRAL7;
     int rc = FORMS_OTHER;
     if (small && (any || how == FORM_CALLS_LLAMA3) && t.len > 0 && *t.text == '{') {
         rc = read_bare_call(t, out, err);
         if (!any || rc != FORMS_OTHER) return rc;
     }
-    if (small && (any || mistral) && form_begins_mistral(t)) {
+    if (small && (any || forms_in_list(how)) && form_begins_mistral(t)) {
         rc = form_read_mistral(t, out, err);
         if (!any || rc != FORMS_OTHER) return rc;
     }

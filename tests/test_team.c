@@ -478,6 +478,30 @@ TEST(team_a_model_of_mistrals_family_is_told_and_calls_as_it_learned)
     end_team();
 }
 
+/* Granite 3 is told of tools in our form and may call as it learned; of Granite 4 the same is an answer. */
+TEST(team_a_model_of_granite_3_s_is_told_in_our_form_and_may_call_in_a_list)
+{
+    static const char crew[] = "crew: test\nagents:\n  - name: ann\n    system: I am ann\n    tools: [calculator]\n"
+                               "    answer: 100\nflow:\n  kind: single\n";
+    static const char *const template[] = {"granite3.0", "granite3"};
+    for (size_t i = 0; i < COUNT_OF(template); i++) {
+        begin_mistral(crew, template[i], false);
+        CHECK_STR(with_stdout_shown("Hello."), "ann: [1, 2] it is [TOOL_CALLS]\n");
+        CHECK_EQ(count_events("tool", NULL, NULL), 1);
+        CHECK(hears(with_result, "<tool_call>") && !hears(with_result, "system:[{") && hears(with_result, "tool:42|"));
+        CHECK(hears(with_result, "assistant: [{\"name\": \"calculator\", "));
+        end_team();
+        begin_mistral(crew, template[i], true); /* in which there is one form alone */
+        CHECK(hears(with_stdout_shown("Hello."), "[{\"name\": \"calculator\""));
+        CHECK_EQ(count_events("tool", NULL, NULL), 0);
+        end_team();
+    }
+    begin_mistral(crew, "granite4", false);
+    CHECK(hears(with_stdout_shown("Hello."), "[{\"name\": \"calculator\""));
+    CHECK_EQ(count_events("tool", NULL, NULL), 0);
+    end_team();
+}
+
 static void calls_behind_words(const char *heard, char *out)
 {
     const bool called = has_result(heard);

@@ -67,7 +67,7 @@ static size_t find_call(const char *text, size_t at, size_t n, enum form_calls h
     const char *mark = memmem(text + at, n - at, call_open, sizeof call_open - 1);
     size_t first = skip_blanks(text, at, n);
     if (how == FORM_CALLS_LLAMA3 && first < n && text[first] == '{') return first;
-    if ((how == FORM_CALLS_MISTRAL3 || how == FORM_CALLS_MISTRAL7) && first < n && text[first] == '[') return first;
+    if (forms_in_list(how) && first < n && text[first] == '[') return first;
     if (mark) return (size_t)(mark - text);
     return n - tail_of(text + at, n - at, call_open);
 }
