@@ -172,7 +172,8 @@ TEST(granite_s_logits_are_divided_in_the_output_s_norm)
 
 /* ---------------------------------------------------------------- as Granite 4's files have it */
 
-static const char *with_heads(const int32_t *each, uint64_t n)
+/* eps 0: no such key. */
+static const char *with_heads(const int32_t *each, uint64_t n, float eps)
 {
     static const char *const key[] = {"block_count", "context_length", "embedding_length", "feed_forward_length",
                                       "attention.head_count"};
@@ -186,7 +187,7 @@ static const char *with_heads(const int32_t *each, uint64_t n)
         snprintf(name, sizeof name, "granite.%s", key[i]);
         gguf_make_u32(&m, name, (uint32_t)value[i]);
     }
-    gguf_make_f32(&m, "granite.attention.layer_norm_rms_epsilon", 1e-5f);
+    if (eps > 0) gguf_make_f32(&m, "granite.attention.layer_norm_rms_epsilon", eps);
     gguf_make_f32(&m, factor[LOGIT], 4);
     gguf_make_i32s(&m, "granite.attention.head_count_kv", each, n);
     return finish(&m, &t);
@@ -194,7 +195,7 @@ static const char *with_heads(const int32_t *each, uint64_t n)
 
 TEST(heads_of_each_layer_in_a_list_are_one_number)
 {
-    struct model m = planned(with_heads((int32_t[]){2, 2, 2}, 3));
+    struct model m = planned(with_heads((int32_t[]){2, 2, 2}, 3, 1e-5f));
     CHECK_EQ(m.kv_heads, 2);
     model_free(&m);
     static const char key[] = "key granite.attention.head_count_kv";
@@ -212,8 +213,10 @@ TEST(heads_of_each_layer_in_a_list_are_one_number)
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         char word[160];
         snprintf(word, sizeof word, "%s%s", key, bad[i].word ? bad[i].word : "");
-        refused(with_heads(bad[i].each, bad[i].n), bad[i].word ? word : "4 attention heads are not a multiple of 3");
+        refused(with_heads(bad[i].each, bad[i].n, 1e-5f),
+                bad[i].word ? word : "4 attention heads are not a multiple of 3");
     }
+    refused(with_heads((int32_t[]){2, 2, 2}, 3, 0), "key granite.attention.layer_norm_rms_epsilon is missing");
 }
 
 static const char *with_rotation(bool rotates)

@@ -228,7 +228,8 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/qwen35-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen35moe.gguf", NULL},
         {"tests/fixtures/qwen35moe-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen3next.gguf", NULL},
         {"tests/fixtures/qwen3next-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen2moe.gguf", NULL},
-        {"tests/fixtures/granite.gguf", NULL},      {"tests/fixtures/granite-q8_0.gguf", "q8_0"}};
+        {"tests/fixtures/granite.gguf", NULL},      {"tests/fixtures/granite-q8_0.gguf", "q8_0"},
+        {"tests/fixtures/granitemoe.gguf", NULL}};
     static const struct { const char *file; int shared; struct plan_states states; } more[] = {
         {"tests/fixtures/qwen35.gguf", 0, {2, 6, 16, 4, 8}}, {"tests/fixtures/qwen35-q8_0.gguf", 0, {4, 4, 32, 3, 16}},
         {"tests/fixtures/qwen35moe.gguf", 40, {2, 4, 16, 4, 8}},

@@ -206,7 +206,7 @@ static void put_sizes(struct header *h, const struct plan_shape *s)
     key_u32(h, s->arch, "attention.value_length", s->head_dim);
     key_u32(h, s->arch, "context_length", s->ctx);
     if (s->window > 0) key_u32(h, s->arch, "attention.sliding_window", s->window);
-    if (strcmp(s->arch, "granite") == 0) key_f32(h, s->arch, "logit_scale", 8); /* it must be there; no size needs it */
+    if (strncmp(s->arch, "granite", 7) == 0) key_f32(h, s->arch, "logit_scale", 8); /* it must be there */
     key_f32(h, s->arch, "attention.layer_norm_rms_epsilon", 1e-5f);
 }
 
