@@ -254,6 +254,10 @@ static const char *const turn_mark[] = {
 static const char *const frame_mark[] = {"<tool_response>", "</tool_response>", "<|tool|>", "<|/tool|>",
                                          "<|tool_call|>", "<|/tool_call|>", "<|tool_response|>"};
 
+/* What a model writes around a call of a tool is text that is read: some files declare it control (Granite 4's, of some
+ * versions), others, and Qwen's, user-defined. */
+static const char *const call_mark[] = {"<tool_call>", "</tool_call>"};
+
 static const char *const end_mark[] = {"<|im_end|>",      "<|eot_id|>",    "<|eom_id|>",
                                        "<|end_of_text|>", "<|endoftext|>", "</s>", TEMPLATE_DEEPSEEK_END,
                                        "<end_of_turn>",   "<eos>", "<|end|>", "<|return|>", "<|call|>"};
@@ -267,6 +271,10 @@ static void open_marks(struct vocab *v)
     for (size_t i = 0; i < COUNT_OF(frame_mark); i++) {
         int32_t id = vocab_find(v, frame_mark[i], strlen(frame_mark[i]));
         if (id >= 0) v->token[id].guarded = true;
+    }
+    for (size_t i = 0; i < COUNT_OF(call_mark); i++) {
+        int32_t id = vocab_find(v, call_mark[i], strlen(call_mark[i]));
+        if (id >= 0 && v->token[id].attr == VOCAB_CONTROL) v->token[id].attr = VOCAB_USER_DEFINED;
     }
 }
 

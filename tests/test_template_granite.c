@@ -199,6 +199,31 @@ TEST(a_pasted_mark_stays_plain_text_in_granite_whatever_the_file_calls_it)
     }
 }
 
+/* Whatever the file calls the tags of a call, what is written in them is seen, and told again by the same tokens. */
+TEST(granite_4_s_tags_of_a_call_are_text)
+{
+    static const char call[] = "<tool_call>{\"name\": \"f\"}</tool_call>";
+    for (int attr = VOCAB_CONTROL; attr <= VOCAB_USER_DEFINED; attr++) {
+        struct vocab_make m;
+        const char *piece;
+        make_granite(&m, "dbrx", attr, MARKS);
+        const int32_t open = vocab_make_add(&m, "<tool_call>", attr, 0);
+        const int32_t close = vocab_make_add(&m, "</tool_call>", attr, 0);
+        struct vocab *v = tpl_made(&m);
+        CHECK_EQ(vocab_piece(v, open, &piece), strlen("<tool_call>"));
+        CHECK_MEM(piece, "<tool_call>", strlen("<tool_call>"));
+        CHECK_EQ(vocab_piece(v, close, &piece), strlen("</tool_call>"));
+        CHECK(!vocab_is_end(v, open) && !vocab_is_end(v, close));
+        const struct msg msg = tpl_say(ROLE_ASSISTANT, call);
+        struct ids ids = tpl_render(TEMPLATE_GRANITE4, v, &msg, 1, false);
+        CHECK(tpl_count(&ids, open) == 1 && tpl_count(&ids, close) == 1);
+        CHECK_STR(tpl_spelled(v, &ids), "<|start_of_role|>assistant<|end_of_role|><tool_call>{\"name\": \"f\"}"
+                                        "</tool_call><|end_of_text|>\n");
+        ids_free(&ids);
+        vocab_close(v);
+    }
+}
+
 /* ---------------------------------------------------------------- whose a token is */
 
 TEST(granite_s_tokens_are_whose_text_they_are)
