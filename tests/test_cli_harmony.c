@@ -176,7 +176,7 @@ TEST(serve_harmony_reads_what_it_thought_before_a_call)
     CHECK_EQ(serve_end(), 130);
 }
 
-/* What is asked for, and an answer that is so and one that is not: where any message may come a call's arguments are. */
+/* What is asked for, and an answer that is so and one that is not; where any message may come, a call is so. */
 TEST(serve_harmony_s_answers_are_held_to_what_is_asked_for)
 {
 #define TOOL_OF(more) "'tools':[{'type':'function','function':{'name':'f'" more ",'parameters':{'type':'object'," \
