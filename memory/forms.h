@@ -170,8 +170,8 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  *
  * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
  * an answer may be JSON too; what is no such call is FORMS_OTHER.  Granite 3 may write such a list behind a token of
- * its own; it is told of tools and calls in our form.  Qwen's is ours, up to Qwen 3; Qwen 3.5 and Qwen3-Coder write tags
- * (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h), at the end; before it the
+ * its own; it is told of tools and calls in our form.  Qwen's is ours, up to Qwen 3; Qwen 3.5 and Qwen3-Coder write
+ * tags (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h), at the end; before it the
  * model may have said something, or made another, with a blank line behind it. */
 enum form_calls { /* that, or ours */
     FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL11, FORM_CALLS_QWEN35,

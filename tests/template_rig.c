@@ -30,6 +30,18 @@ struct vocab *tpl_made(struct vocab_make *m)
     return v;
 }
 
+int tpl_detected(struct vocab_make *m, const char *chat, enum template_kind *k, struct err *err)
+{
+    *k = TEMPLATE_KINDS;
+    m->chat = chat;
+    struct gguf *g = tpl_file(m);
+    struct vocab *v = tpl_vocab(g);
+    const int rc = template_detect(g, v, k, err);
+    vocab_close(v);
+    gguf_close(g);
+    return rc;
+}
+
 struct msg tpl_say(enum role role, const char *text)
 {
     return (struct msg){.role = role, .text = text, .len = strlen(text)};
@@ -153,4 +165,18 @@ const char *tpl_segments(enum template_kind k, const struct vocab *v, const stru
 struct msg tpl_summed(const char *text, size_t summary)
 {
     return (struct msg){.role = ROLE_SYSTEM, .text = text, .len = strlen(text), .summary = summary};
+}
+
+void tpl_pasted(enum template_kind k, const struct vocab *v, int32_t first, const char *pasted)
+{
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        struct msg msgs[] = {tpl_say((enum role)role, "x"), tpl_say(ROLE_USER, "y")};
+        struct ids without = tpl_render(k, v, msgs, 2, true);
+        msgs[0] = tpl_say((enum role)role, pasted);
+        struct ids ids = tpl_render(k, v, msgs, 2, true);
+        for (int32_t id = first; id < vocab_size(v); id++) CHECK_EQ(tpl_count(&ids, id), tpl_count(&without, id));
+        CHECK(strstr(tpl_spelled(v, &ids), pasted));
+        ids_free(&ids);
+        ids_free(&without);
+    }
 }

@@ -8,6 +8,9 @@ struct gguf *tpl_file(struct vocab_make *m);
 struct vocab *tpl_vocab(struct gguf *g);
 struct vocab *tpl_made(struct vocab_make *m);
 
+/* template_detect() of a file with this vocabulary and chat template.  *k stays TEMPLATE_KINDS where it fails. */
+int tpl_detected(struct vocab_make *m, const char *chat, enum template_kind *k, struct err *err);
+
 struct msg tpl_say(enum role role, const char *text);
 struct msg tpl_summed(const char *text, size_t summary); /* a system message with so many bytes of summary at its end */
 
@@ -23,6 +26,9 @@ void tpl_begun(enum template_kind k, const struct vocab *v, const char *end);
 
 /* template_count() of msgs, in a scratch that most turns are longer than: exact (then *exact is one more), or a bound. */
 void tpl_counted(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, int *exact);
+
+/* A message of any role that says `pasted` has no more tokens from id `first` on than one that says "x". */
+void tpl_pasted(enum template_kind k, const struct vocab *v, int32_t first, const char *pasted);
 
 /* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
 const char *tpl_segments(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open);

@@ -54,15 +54,8 @@ static const char granite4[] =
 static int detected(const char *chat, size_t without, enum template_kind *k, struct err *err)
 {
     struct vocab_make m;
-    *k = TEMPLATE_KINDS;
     make_granite(&m, "refact", VOCAB_CONTROL, without);
-    m.chat = chat;
-    struct gguf *g = tpl_file(&m);
-    struct vocab *v = tpl_vocab(g);
-    const int rc = template_detect(g, v, k, err);
-    vocab_close(v);
-    gguf_close(g);
-    return rc;
+    return tpl_detected(&m, chat, k, err);
 }
 
 TEST(granite_is_recognised_by_the_templates_of_its_files)
@@ -183,17 +176,7 @@ TEST(a_pasted_mark_stays_plain_text_in_granite_whatever_the_file_calls_it)
             make_granite(&m, "refact", attr, MARKS);
             for (size_t k = 0; k < COUNT_OF(more); k++) vocab_make_add(&m, more[k], MAX(attr, VOCAB_CONTROL), 0);
             struct vocab *v = tpl_made(&m);
-            for (int role = 0; role < ROLE_COUNT; role++) {
-                struct msg msgs[] = {tpl_say((enum role)role, "x"), tpl_say(ROLE_USER, "y")};
-                struct ids without = tpl_render(kind[i], v, msgs, 2, true);
-                msgs[0] = tpl_say((enum role)role, pasted);
-                struct ids ids = tpl_render(kind[i], v, msgs, 2, true);
-                for (int32_t id = FIRST_MARK; id < vocab_size(v); id++)
-                    CHECK_EQ(tpl_count(&ids, id), tpl_count(&without, id));
-                CHECK(strstr(tpl_spelled(v, &ids), pasted));
-                ids_free(&ids);
-                ids_free(&without);
-            }
+            tpl_pasted(kind[i], v, FIRST_MARK, pasted);
             vocab_close(v);
         }
     }

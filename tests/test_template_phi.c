@@ -92,15 +92,8 @@ static const char unknown[] = "{{ '<|user|>' + message['content'] + '<|end|>' }}
 static int detected(enum form f, size_t without, const char *chat, enum template_kind *k, struct err *err)
 {
     struct vocab_make m;
-    *k = TEMPLATE_KINDS;
     make_phi(&m, f, VOCAB_CONTROL, without);
-    m.chat = chat;
-    struct gguf *g = tpl_file(&m);
-    struct vocab *v = tpl_vocab(g);
-    const int rc = template_detect(g, v, k, err);
-    vocab_close(v);
-    gguf_close(g);
-    return rc;
+    return tpl_detected(&m, chat, k, err);
 }
 
 TEST(phi_is_recognised_by_the_templates_of_its_files)
@@ -345,17 +338,7 @@ TEST(a_pasted_mark_stays_plain_text_in_phi_whatever_the_file_calls_it)
             const int32_t first = m.n - (int32_t)n_marks((enum form)f);
             for (size_t i = 0; i < COUNT_OF(more); i++) vocab_make_add(&m, more[i], MAX(attr, VOCAB_CONTROL), 0);
             struct vocab *v = tpl_made(&m);
-            for (int role = 0; role < ROLE_COUNT; role++) {
-                struct msg msgs[] = {tpl_say((enum role)role, "x"), tpl_say(ROLE_USER, "y")};
-                struct ids without = tpl_render(kind_of((enum form)f), v, msgs, 2, true);
-                msgs[0] = tpl_say((enum role)role, pasted);
-                struct ids ids = tpl_render(kind_of((enum form)f), v, msgs, 2, true);
-                for (int32_t id = first; id < vocab_size(v); id++)
-                    CHECK_EQ(tpl_count(&ids, id), tpl_count(&without, id));
-                CHECK(strstr(tpl_spelled(v, &ids), pasted));
-                ids_free(&ids);
-                ids_free(&without);
-            }
+            tpl_pasted(kind_of((enum form)f), v, first, pasted);
             vocab_close(v);
         }
     }

@@ -44,14 +44,7 @@ static int detected(const char *chat, bool end, enum template_kind *k, struct er
     struct vocab_make m;
     if (end) make(&m, true);
     else vocab_make_bpe(&m, "gpt-2"); /* in an SPM vocabulary one is taken for granted */
-    m.chat = chat;
-    struct gguf *g = tpl_file(&m);
-    struct vocab *v = tpl_vocab(g);
-    *k = TEMPLATE_KINDS;
-    const int rc = template_detect(g, v, k, err);
-    vocab_close(v);
-    gguf_close(g);
-    return rc;
+    return tpl_detected(&m, chat, k, err);
 }
 
 TEST(zephyr_is_told_by_its_marks_and_its_ends)
