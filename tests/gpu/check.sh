@@ -86,7 +86,9 @@ if ! fresh; then
 fi
 cat "$pack/made" >>"$file"
 pack=$(cd "$pack" && pwd)
-for z in "$pack"/plimsoll.gz "$pack"/check/*.gz; do [ ! -f "$z" ] || gunzip -f "$z" || usage "$z cannot be unpacked"; done
+for z in "$pack"/*.gz "$pack"/check/*.gz "$pack"/lib/*.gz; do
+    [ ! -f "$z" ] || gunzip -f "$z" || usage "$z cannot be unpacked"
+done
 
 # For what is in the pack alone: its libraries first, and cuBLAS's folder last where the loader does not know it.
 libs=LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

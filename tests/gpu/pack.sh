@@ -1,12 +1,13 @@
 #!/bin/sh
 # pack.sh - what gpu-check runs, in one folder that needs nothing but a C library and a driver where it is carried to:
 #
-#   plimsoll, plimsoll-cuda.so     the program, compressed, and its CUDA kernels
-#   check/                         the checks, compressed (check.sh unpacks all), and kernels whose calls of CUDA are
-#                                  counted
+#   plimsoll, plimsoll-cuda.so     the program and its CUDA kernels
+#   check/                         the checks, and kernels whose calls of CUDA are counted
 #   lib/                           libraries of both, but the C library's and the driver's
 #   assets/, tests/                models, by the paths that they have in the tree
 #   made                           the commit, the sources' number and the compilers, in lines for the result file
+#
+# All but the models and the last is compressed; check.sh unpacks it.
 #
 #   sh tests/gpu/pack.sh BUILD PACK NVCC      (from the repository's root, after a build; make gpu-pack)
 set -eu
@@ -60,8 +61,7 @@ done
         grep -o 'code=sm_[0-9a-z]*' "$build/device/nvcc-flags" 2>/dev/null | sed 's/code=sm_//' | tr '\n' ' ')"
 } >"$new/made"
 
-for c in $checks; do gzip -n "$new/check/$c"; done
-gzip -n "$new/plimsoll"
+gzip -n "$new/plimsoll" "$new/plimsoll-cuda.so" "$new"/check/* "$new"/lib/*
 bytes=$(du -sb "$new" | cut -f 1)
 [ "$bytes" -le "$most" ] || stop "the pack would be $bytes bytes, and $most are the most that it may be"
 rm -rf "$pack"
