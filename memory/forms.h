@@ -188,8 +188,9 @@ static inline bool forms_in_list(enum form_calls how)
 
 /* All calls of an answer, in their order: where a model makes several at once, each is said by some bytes of the text,
  * with what stands before it.  In our form and Llama's they stand one behind the other with nothing between them; in
- * Mistral's list they are not apart (from and end are 0); by tokens and in tags there may be words before one.  What is
- * one call forms_read_call_as() says: then it is the whole text.  0, or as there; out is for forms_calls_free(). */
+ * Mistral's list they are not apart (from and end are 0); by tokens and in tags there may be words before one, by
+ * tokens a <think> ... </think> too, in which nothing is a call.  What is one call forms_read_call_as() says: then it
+ * is the whole text.  0, or as there; out is for forms_calls_free(). */
 struct form_calls_said {
     struct form_call_said { struct form_call call; size_t from, end; } *v;
     size_t n, cap;

@@ -81,11 +81,22 @@ static int list_in_a_row(enum form_calls how, struct form_text t, struct form_ca
     return rc;
 }
 
-/* Wherever a paragraph begins with one: no other text says that, where marks are tokens.  The last ends the answer. */
+/* Behind a thought that stands at `at`, which may say anything, a call too; the text's end: it has none.  at: none
+ * does. */
+static size_t behind_thought(struct form_text t, size_t at)
+{
+    static const char open[] = "<think>", close[] = "</think>";
+    if (!begins(t, at, form_text(open))) return at;
+    const char *end = memmem(t.text + at, t.len - at, close, sizeof close - 1);
+    return end ? (size_t)(end - t.text) + sizeof close - 1 : t.len;
+}
+
+/* Wherever a paragraph begins with one: no words say that, where marks are tokens.  The last ends the answer. */
 static int list_by_tokens(struct form_text t, struct form_calls_said *l, struct err *err)
 {
     size_t from = 0, at = behind_blanks(t, 0);
     while (at < t.len) {
+        at = behind_thought(t, at);
         const size_t end = behind_marked(t, at);
         const int rc = end > at ? take(FORM_CALLS_OWN, t, from, at, end, l, err) : FORMS_OTHER;
         if (rc == FORMS_NO_MEMORY) return rc;

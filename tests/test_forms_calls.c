@@ -6,6 +6,7 @@
 #define CALL(json) "<tool_call>" json "</tool_call>"
 #define READ(path) "{\"name\":\"read\",\"arguments\":{\"path\":\"" path "\"}}"
 #define BARE(path) "{\"name\":\"read\",\"parameters\":{\"path\":\"" path "\"}}"
+#define THOUGHT(text) "<think>\n" text "\n</think>\n\n"
 #define TAGS(path) "<tool_call>\n<function=read>\n<parameter=path>\n" path "\n</parameter>\n</function>\n</tool_call>"
 #define TAGS_READ(path) "<function=read>\n<parameter=path>\n" path "\n</parameter>\n</function>"
 
@@ -62,6 +63,8 @@ TEST(forms_calls_of_one_answer_are_all_of_them_in_their_order)
         {FORM_CALLS_HARMONY, "I look.\n\n" CALL(READ("a")) "\n\nThen\n\n" CALL(READ("b")), "a,b",
          "I look.\n\n" CALL(READ("a")) "|\n\nThen\n\n" CALL(READ("b"))},
         {FORM_CALLS_HARMONY, CALL(READ("a")) "\n\n" CALL("{}") "\n\n" CALL(READ("b")), "a,b", NULL},
+        {FORM_CALLS_MISTRAL11, CALL(READ("a")) "\n\n" THOUGHT("Or\n\n" CALL(READ("x")) "\n\n?") CALL(READ("b")), "a,b",
+         CALL(READ("a")) "|\n\n" THOUGHT("Or\n\n" CALL(READ("x")) "\n\n?") CALL(READ("b"))},
         {FORM_CALLS_QWEN35, "I look.\n\n" TAGS("a") "\n" TAGS("b"), "a,b", "I look.\n\n" TAGS("a") "|\n" TAGS("b")},
         {FORM_CALLS_QWEN3_CODER, TAGS_READ("a") "\n" TAGS_READ("b") "\n<tool_call>\n<function=", "a,b", NULL},
         {FORM_CALLS_QWEN35, CALL(READ("a")) CALL(READ("b")), "a,b", NULL},
@@ -104,10 +107,11 @@ TEST(forms_calls_are_none_where_one_is_broken)
 TEST(forms_calls_cost_no_more_than_their_bytes)
 {
     struct buf many = {0}, said = {0};
-    for (int k = 0; k < 3; k++) { /* all good; then one that is not; then nothing but beginnings */
+    static const char *const part[] = {"\n\n" CALL(READ("a")), "\n\n" CALL(READ("a")), "\n\n<tool_call>{\"name\":[",
+                                       "\n\n<think>"};
+    for (int k = 0; k < (int)COUNT_OF(part); k++) { /* all good; then one that is not; then nothing but beginnings */
         many.len = 0;
-        while (many.len < FORMS_READ_LIMIT / 8)
-            buf_puts(&many, k < 2 ? "\n\n" CALL(READ("a")) : "\n\n<tool_call>{\"name\":[");
+        while (many.len < FORMS_READ_LIMIT / 8) buf_puts(&many, part[k]);
         if (k > 0) buf_puts(&many, "\n\n" CALL("{}"));
         for (enum form_calls how = FORM_CALLS_OWN; how < FORM_CALLS_ANY; how++) {
             struct form_calls_said l;

@@ -113,10 +113,12 @@ TEST(toolbox_what_is_thought_and_said_before_several_calls_stands_before_the_fir
 {
     begin_with("calculator", false);
     snprintf(((struct engine_info *)(uintptr_t)app.info)->template, sizeof app.info->template, "mistral-v11");
-    said[0] = "<think>\nsums\n</think>\n\nI reckon.\n\n" SUM("6*7") "\n\n" SUM("6*8");
+    said[0] = "<think>\nsums\n</think>\n\nI reckon.\n\n" SUM("6*7") "\n\n<think>\nnot\n\n" SUM("6*9")
+              "\n\n</think>\n\n" SUM("6*8");
     CHECK_EQ(say("what are they?"), 0);
     CHECK_EQ(s.outcome.calls, 2);
     CHECK_EQ(count(events(), "\"event\":\"tool\""), 2);
+    CHECK_EQ(number_of("<think>\nnot\n\n" SUM("6*9") "\n\n</think>\n\n"), number_of(SUM("6*8")) - 1);
     check_text(number_of("I reckon.\n\n" SUM("6*7")), JOURNAL_CALL, "I reckon.\n\n" SUM("6*7"));
     check_text(number_of(SUM("6*8")), JOURNAL_CALL, SUM("6*8"));
     CHECK(number_of(SUM("6*8")) > number_of("I reckon.\n\n" SUM("6*7")));

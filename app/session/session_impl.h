@@ -43,8 +43,8 @@ int session_retell_tools(struct session *s, struct err *err);
 const struct request_grammar *session_grammar(struct session *s); /* of its calls; NULL: they are free */
 /* Those that the answer is, behind what was thought: false, there are none; else for forms_calls_free(). */
 bool session_read_calls(const struct session *s, const struct buf *answer, struct form_calls_said *calls);
-/* Number i of them is made: it and its result enter, as if it had been said alone; with the first what was thought and
- * said before it.  got: what the model sees of it. */
+/* Number i of them is made: it and its result enter, as if it had been said alone; with what was thought and said
+ * before it and behind the one before.  got: what the model sees of it. */
 int session_make_call(struct session *s, const struct buf *answer, const struct form_calls_said *calls, size_t i,
                       struct buf *got, bool *failed, struct err *err);
 /* What the answer says from number i on, i above 0, in place of the answer. */

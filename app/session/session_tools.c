@@ -167,16 +167,17 @@ int session_make_call(struct session *s, const struct buf *answer, const struct 
     struct result r = {.by = "model", .name = call->name};
     struct buf said = {0};
     const char *text = answer->data ? answer->data : "";
-    const size_t at = thinking_end(text, answer->len), thought = i == 0 ? at : 0;
+    const size_t at = thinking_end(text, answer->len);
     s->calls++;
     struct event e = {.kind = EV_CALL, .call = {.turn = s->voice.turns, .name = event_str(call->name),
                                                 .arguments = event_str(call->arguments)}};
     trace_put(&s->a->trace, &e);
     run_call(s, call, &r);
     result_tell(s, &r, call->arguments);
-    buf_put(&said, text, thought);
+    if (i == 0) buf_put(&said, text, at);
     int rc = put_said(text + at, calls, i, &said, err);
     if (rc == 0 && said.failed) rc = err_set(err, -1, "no memory for a call");
+    const size_t thought = rc ? 0 : thinking_end(said.data, said.len);
     if (rc == 0) rc = result_append(s, (struct form_text){said.data, said.len}, thought, &r, err);
     buf_free(&said);
     *failed = r.failed;
