@@ -88,6 +88,9 @@ TEST(what_the_server_says_is_too_long_is_refused_as_what_never_fits)
         {"{'type':'error','error':{'type':'invalid_request_error','message':'prompt is too long: 20 tokens > 10'}}", 3},
         {"{'error':{'message':'prompt too long; exceeded max context length by 10 tokens'}}", 3},
         {"{'error':{'message':'The model is not known'}}", 4},
+        /* FastAPI's, which repeats what was asked */
+        {"{'detail':[{'type':'missing','msg':'Field required','input':{'content':'why is my prompt too long?'}}]}", 4},
+        {"what begins as no JSON: the prompt is too long", 3},
     };
     snprintf(url, sizeof url, "%s",
              fake_begin("{'data':[{'id':'m','owned_by':'vllm','max_model_len':4096}]}", refuses));

@@ -75,6 +75,21 @@ bool hear_is_overflow(const char *text)
     return has_one_of(text, words, COUNT_OF(words));
 }
 
+bool hear_refuses_length(const char *body, size_t n)
+{
+    static const char *const names[] = {"code", "type"}; /* may say so where the words do not */
+    json_t *o = json_loadb(body, n, JSON_DECODE_ANY, NULL);
+    const json_t *error = json_object_get(o, "error");
+    const char *said = o ? text_of(o) : body;
+    bool is = said && hear_is_overflow(said);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *code = json_string_value(json_object_get(json_is_object(error) ? error : o, names[i]));
+        is |= code && hear_is_overflow(code);
+    }
+    json_decref(o);
+    return is;
+}
+
 bool hear_wants_no_system(const char *text)
 {
     static const char *const words[] = {"system role not supported", "system role is not supported",

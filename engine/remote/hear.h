@@ -53,6 +53,8 @@ void hear_error(const char *body, size_t n, char *out, size_t room);
 void hear_line(const char *text, size_t n, char *out, size_t room);
 /* Does it say that the prompt is too long for the model's context?  As the servers named in facts say it. */
 bool hear_is_overflow(const char *text);
+/* ... an error's body: its words or its code, not what it repeats of the request.  body[n] is a NUL. */
+bool hear_refuses_length(const char *body, size_t n);
 /* ... that the model's template has no system role? */
 bool hear_wants_no_system(const char *text);
 #endif

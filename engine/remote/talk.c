@@ -86,7 +86,7 @@ static void refused(struct talk *t, long status, int retry_s)
     char said[180], why[230];
     const char *body = t->refusal.data ? t->refusal.data : "";
     const bool busy = status == 429 || status == 502 || status == 503 || status == 504;
-    const bool too_long = !busy && hear_is_overflow(body); /* its code may say so where its words do not */
+    const bool too_long = !busy && hear_refuses_length(body, t->refusal.len);
     hear_error(body, t->refusal.len, said, sizeof said);
     if (busy && again(t, retry_s)) return;
     if (!busy && !*t->no_system && hear_wants_no_system(body) && remote_fold_system(&t->body) && again(t, 0)) {
