@@ -94,6 +94,8 @@ static void try_the_rest(void)
     }
     CALL_SAYS(&rig, "inside b", "read", "{s:s}", "path", "d//./b");
     CALL_ERROR(&rig, "error: no such file: a/", "read", "{s:s}", "path", "a/");
+    CALL_ERROR(&rig, "error: no such file: a/.", "read", "{s:s}", "path", "a/.");
+    CALL_ERROR(&rig, "error: no such file: in/.", "read", "{s:s}", "path", "in/.");
     CALL_ERROR(&rig, "error: no such file: a/b", "read", "{s:s}", "path", "a/b");
     CALL_ERROR(&rig, "error: the path is empty", "read", "{s:s}", "path", "");
     CALL_SAYS(&rig, "inside b", "read", "{s:s}", "path", "in");

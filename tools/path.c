@@ -53,12 +53,19 @@ static int step(int dir, const char *name, bool last, bool folder, int flags)
     return why ? -1 : openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* Whether it names a folder alone: nothing or a "." stands behind its last slash. */
+static bool is_of_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && (slash[1] == '\0' || strcmp(slash, "/.") == 0);
+}
+
 /* One component at a time, and no link among them: ELOOP.  ".." leads out: EXDEV. */
 static int walk_plain(int root, const char *path, int flags)
 {
     char name[256];
     const char *at = path;
-    bool slash = *path && path[strlen(path) - 1] == '/';
+    bool slash = is_of_folder(path);
     int dir = *path == '/' ? (errno = EXDEV, -1) : openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     size_t n = dir < 0 ? 0 : component(&at, name);
     bool stay = n == 0; /* "." and "./" are the root itself */
@@ -155,7 +162,7 @@ int path_walk(int root, const char *path, int flags)
         if (rc < 0) return -1;
         if (rc > 0) at = n.rest;
     }
-    if (at > n.rest && at[-1] == '/' && !n.folder) return refused(ENOTDIR);
+    if (is_of_folder(n.rest) && !n.folder) return refused(ENOTDIR);
     return walk_plain(root, n.n_done ? n.done : ".", flags);
 }
 
