@@ -171,6 +171,14 @@ static void show_summary(struct player *p, const struct event_summary *e)
          e->items, plural(e->items), e->tokens, plural(e->tokens), e->reason.len ? "; " : "", plain(e->reason).text);
 }
 
+static void show_stopped(struct player *p, const struct event_stopped *e)
+{
+    char more[40] = "";
+    if (e->more > 0) snprintf(more, sizeof more, " and %" PRId64 " more", e->more);
+    note(p, "stopped after %" PRId64 " call%s of tools (%s): %s%s", e->calls, plural(e->calls), plain(e->reason).text,
+         plain(e->name).text, more);
+}
+
 static void show(struct player *p, const struct event *e)
 {
     turn_to(p, e->agent);
@@ -190,10 +198,7 @@ static void show(struct player *p, const struct event *e)
     case EV_CONTEXT: show_context(p, &e->context); return;
     case EV_SUMMARY: show_summary(p, &e->summary); return;
     case EV_TOOL: show_tool(p, &e->tool); return;
-    case EV_STOPPED:
-        note(p, "stopped after %" PRId64 " call%s of tools (%s): %s", e->stopped.calls, plural(e->stopped.calls),
-             plain(e->stopped.reason).text, plain(e->stopped.name).text);
-        return;
+    case EV_STOPPED: show_stopped(p, &e->stopped); return;
     case EV_FLOW:
         if (e->flow.ask == 0)
             note(p, "%s: %s: %s", plain(e->flow.flow).text, plain(e->flow.change).text, plain(e->flow.why).text);

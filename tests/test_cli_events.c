@@ -289,6 +289,8 @@ TEST(cli_replay_shows_each_event_that_a_person_would_want_to_see)
     add((struct event){.kind = EV_TOOL, .tool = {
         .turn = 1, .by = S("user"), .name = S("read"), .arguments = S("{}"), .artifact = S(""), .bytes = 900,
         .tokens = 9, .left_out = 800, .text = S("t")}});
+    add((struct event){.kind = EV_STOPPED, .stopped = {
+        .turn = 1, .reason = S("rounds"), .calls = 3, .name = S("read"), .arguments = S("{}"), .more = 2}});
     add((struct event){.kind = EV_CONTEXT, .context = {
         .turn = 1, .change = S("left"), .what = S("m1-m4"), .messages = 4, .tokens = 99, .times = 1}});
     add((struct event){.kind = EV_SUMMARY, .summary = {
@@ -307,6 +309,7 @@ TEST(cli_replay_shows_each_event_that_a_person_would_want_to_see)
                       "[read, by model: {\"path\":\"a\"}: 9000 bytes, 12 tokens, clipped; the whole was artifact a3]\n"
                       "[recall, by user: {}: failed, 3 bytes, 1 tokens]\n"
                       "[read, by user: {}: 900 bytes, 9 tokens, clipped; 800 bytes were not kept]\n"
+                      "[stopped after 3 calls of tools (rounds): read and 2 more]\n"
                       "[context: left m1-m4, 4 messages, 99 tokens]\n"
                       "[summary of m1-m4 by extract: 2 items, 20 tokens; it was empty]\n"
                       "[refused: too much]\n[why: keys and values of long sequences; too much]\n"

@@ -135,6 +135,7 @@ TEST(toolbox_calls_of_one_answer_count_each_for_its_turns_limits)
     CHECK_STR(s.answer.data, "[stopped after 2 calls of tools (rounds): calculator {\"expression\":\"6*9\"} was not "
                              "called, nor 1 more]");
     CHECK_EQ(count(events(), "\"event\":\"stopped\""), 1);
+    CHECK_EQ(count(events(), "\"more\":1"), 1);
     check_text(number_of(SUM("6*9") "\n\n" SUM("6*10")), JOURNAL_ANSWER, SUM("6*9") "\n\n" SUM("6*10"));
     CHECK_EQ(say("go on"), 0);
     CHECK(strstr(fake.heard.data, "|tool:48|assistant:" SUM("6*9")));

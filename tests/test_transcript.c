@@ -176,6 +176,19 @@ TEST(transcript_figures_go_on_under_their_text)
 }
 
 /* The answer that is a call becomes its card, which runs until its result is there and then says how long it took. */
+TEST(transcript_says_what_calls_were_wanted_when_a_turn_was_stopped)
+{
+    struct transcript *t = open_it(plenty);
+    struct event e = {.kind = EV_STOPPED, .stopped = {.turn = 1, .reason = event_str("rounds"), .calls = 1,
+                                                      .name = event_str("read")}};
+    tell(t, e);
+    e.stopped.more = 3;
+    tell(t, e);
+    CHECK_STR(screen(t, 80, 2), "              stopped after 1 call of tools (rounds); it wanted read\n"
+                                "              stopped after 1 call of tools (rounds); it wanted read and 3 more\n");
+    transcript_close(t);
+}
+
 TEST(transcript_a_call_is_a_card_that_runs)
 {
     struct transcript *t = open_it(plenty);

@@ -183,7 +183,8 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     F(S, STR, reason, STABLE, "rounds, repeats, no_progress or failures: the limit that it met")           \
     F(S, INT, calls, STABLE, "of tools in this turn; the one that was wanted was not made")               \
     F(S, STR, name, STABLE, "of the tool that was wanted")                                                \
-    F(S, STR, arguments, STABLE, "of that")
+    F(S, STR, arguments, STABLE, "of that")                                                               \
+    F(S, INT, more, NEWER, "calls behind it in the same answer, of which none was made")
 
 #define EVENT_FLOW(F, S)                                                                                  \
     F(S, STR, flow, STABLE, "the kind: single, round_robin, selector, sequential, supervisor, map, ...")  \

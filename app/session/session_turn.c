@@ -146,11 +146,14 @@ static int keep_answer(struct session *s, uint64_t first, const struct turn_resu
     return 0;
 }
 
-static void tell_stopped(struct session *s, const struct agent *g, const struct form_call *call)
+/* Number i of them is one too many. */
+static void tell_stopped(struct session *s, const struct agent *g, const struct form_calls_said *calls, size_t i)
 {
+    const struct form_call *call = &calls->v[i].call;
     struct event e = {.kind = EV_STOPPED, .stopped = {
         .turn = s->voice.turns, .reason = event_str(agent_end_name(g->end)), .calls = g->calls,
-        .name = event_str(call->name), .arguments = event_str(call->arguments)}};
+        .name = event_str(call->name), .arguments = event_str(call->arguments),
+        .more = (int64_t)(calls->n - i - 1)}};
     trace_put(&s->a->trace, &e);
 }
 
@@ -171,7 +174,7 @@ static enum agent_effect take_call(struct session *s, struct agent *g, struct tu
     const struct agent_event said = {.kind = AGENT_SAID, .call = call->name, .arguments = call->arguments};
     enum agent_effect next = agent_on(g, &said);
     if (next != AGENT_RUN_TOOL) {
-        tell_stopped(s, g, call);
+        tell_stopped(s, g, calls, i);
         if (i > 0) session_leave_calls(&r->text, calls, i);
         return next;
     }

@@ -338,15 +338,20 @@ static void on_flow_end(struct transcript *t, struct event_str agent, const stru
     note(t, ENTRY_NOTE, agent, "%.*s %s: %.*s", STR(f->flow), how, STR(f->why));
 }
 
+static void on_stopped(struct transcript *t, struct event_str agent, const struct event_stopped *e)
+{
+    char more[40] = "";
+    if (e->more > 0) snprintf(more, sizeof more, " and %" PRId64 " more", e->more);
+    note(t, ENTRY_NOTE, agent, "stopped after %" PRId64 " call%s of tools (%.*s); it wanted %.*s%s", e->calls,
+         plural(e->calls), STR(e->reason), STR(e->name), more);
+}
+
 static void on_line(struct transcript *t, const struct event *e)
 {
     switch (e->kind) {
     case EV_CONTEXT: on_context(t, e->agent, &e->context); return;
     case EV_SUMMARY: on_summary(t, e->agent, &e->summary); return;
-    case EV_STOPPED:
-        note(t, ENTRY_NOTE, e->agent, "stopped after %" PRId64 " call%s of tools (%.*s); it wanted %.*s",
-             e->stopped.calls, plural(e->stopped.calls), STR(e->stopped.reason), STR(e->stopped.name));
-        return;
+    case EV_STOPPED: on_stopped(t, e->agent, &e->stopped); return;
     case EV_UNGUARDED:
         if (e->unguarded.turn == 0 && e->unguarded.off.len > 0)
             note(t, ENTRY_NOTE, e->agent, "without these guards, for teaching: %.*s", STR(e->unguarded.off));
