@@ -135,11 +135,16 @@ static int close_on_exec(void *self, curl_socket_t fd, curlsocktype type)
     return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
 }
 
-/* Whom to believe. */
-static bool set_trust(struct web_call *c)
+/* Whom to believe.  NULL: the system's. */
+static const char *trusted(void)
 {
     const char *file = getenv("SSL_CERT_FILE");
-    return !file || !*file || c->web->curl->easy_setopt(c->easy, CURLOPT_CAINFO, file) == CURLE_OK;
+    return file && *file ? file : NULL;
+}
+
+static bool set_trust(struct web_call *c)
+{
+    return !trusted() || c->web->curl->easy_setopt(c->easy, CURLOPT_CAINFO, trusted()) == CURLE_OK;
 }
 
 static bool set_call(struct web_call *c, const char *url, const struct buf *body)
@@ -201,15 +206,20 @@ static bool unanswered(CURLcode code)
            code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR;
 }
 
-/* A certificate that nobody vouches for: OpenSSL's 18 to 21, self-signed ones among them. */
+/* What to do about a file that is none of certificates (it may be set by others: conda, Nix), or about a certificate
+ * that nobody vouches for: OpenSSL's 18 to 21, self-signed ones among them. */
 static void say_trust(struct web_call *c, CURLcode code)
 {
     long verified = 0;
     const size_t used = strlen(c->why);
-    if (code != CURLE_PEER_FAILED_VERIFICATION || used == 0) return;
-    c->web->curl->easy_getinfo(c->easy, CURLINFO_SSL_VERIFYRESULT, &verified);
-    if (verified >= 18 && verified <= 21)
-        snprintf(c->why + used, sizeof c->why - used, "; if it is to be trusted, put its file into SSL_CERT_FILE");
+    const char *more = "";
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        c->web->curl->easy_getinfo(c->easy, CURLINFO_SSL_VERIFYRESULT, &verified);
+    if (verified >= 18 && verified <= 21) more = "; if it is to be trusted, put its file into SSL_CERT_FILE";
+    if (code == CURLE_SSL_CACERT_BADFILE)
+        more = trusted() ? "; SSL_CERT_FILE names it: a file of certificates in PEM, or unset it"
+                         : "; SSL_CERT_FILE may name another, of certificates in PEM";
+    if (used > 0) snprintf(c->why + used, sizeof c->why - used, "%s", more);
 }
 
 static void finish(struct web_call *c, CURLcode code)
