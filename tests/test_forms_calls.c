@@ -12,6 +12,20 @@
 
 static struct err err;
 
+/* As it stands alone, in the journal, it is that call whichever model reads it. */
+static void check_alone(const struct form_call_said *c, const char *text, bool first)
+{
+    struct form_call again;
+    size_t from = c->from;
+    if (c->end == 0) return;
+    while (!first && from < c->end && strchr("; \t\r\n", text[from])) from++;
+    if (forms_read_call_as(FORM_CALLS_ANY, text + from, c->end - from, &again, &err))
+        check_fail(__FILE__, __LINE__, "%s: %.*s", err.text, (int)(c->end - from), text + from);
+    CHECK_STR(again.name, c->call.name);
+    CHECK_STR(again.arguments, c->call.arguments);
+    forms_call_free(&again);
+}
+
 /* The paths of the calls, with ',' between them; "": it is no call.  Their bytes go to said, with '|' between them. */
 static const char *paths(enum form_calls how, const char *text, size_t n, struct buf *said)
 {
@@ -30,6 +44,7 @@ static const char *paths(enum form_calls how, const char *text, size_t n, struct
         at += (size_t)snprintf(out + at, sizeof out - at, "%s%.*s", i ? "," : "",
                                path ? (int)strcspn(path + 3, "\"") : 1, path ? path + 3 : "-");
         buf_printf(said, "%s%.*s", i ? "|" : "", (int)(c->end - c->from), text + c->from);
+        check_alone(c, text, i == 0);
         end = c->end;
     }
     forms_calls_free(&l);
