@@ -98,6 +98,17 @@ static int hex(struct parser *p, int digits)
     return value;
 }
 
+/* The pattern is UTF-8, being a text of JSON. */
+static int next_letter(struct parser *p)
+{
+    int c = *p->at++;
+    if (c < 0x80) return c;
+    int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+    c &= 0x3f >> more;
+    for (; more > 0 && p->at < p->end; more--) c = c << 6 | (*p->at++ & 0x3f);
+    return c;
+}
+
 /* Behind a backslash. */
 static int escaped(struct parser *p, bool in_class)
 {
@@ -112,18 +123,8 @@ static int escaped(struct parser *p, bool in_class)
     if (c == 'b' || c == 'B') return refuse(p, "\\b (the edge of a word) is not known");
     if (c >= '0' && c <= '9') return refuse(p, "\\1 (what a group had) is not known");
     if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') return refuse(p, "an escape of this letter is not known");
-    return c;
-}
-
-/* The pattern is UTF-8, being a text of JSON. */
-static int next_letter(struct parser *p)
-{
-    int c = *p->at++;
-    if (c < 0x80) return c;
-    int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
-    c &= 0x3f >> more;
-    for (; more > 0 && p->at < p->end; more--) c = c << 6 | (*p->at++ & 0x3f);
-    return c;
+    p->at--;
+    return next_letter(p);
 }
 
 static int letter(struct parser *p, int c)
@@ -247,6 +248,14 @@ static bool braces(struct parser *p, int *least, int *most)
     return true;
 }
 
+/* {,n} is a letter each to some, and 0 to n of them to others. */
+static bool has_two_meanings(const struct parser *p)
+{
+    const unsigned char *at = p->at + 1;
+    int n;
+    return at < p->end && *at++ == ',' && number(&at, p->end, &n) && at < p->end && *at == '}';
+}
+
 static int repeated(struct parser *p, int a)
 {
     int least = 1, most = 1;
@@ -257,13 +266,14 @@ static int repeated(struct parser *p, int a)
     case '?': p->at++, least = 0; break;
     case '{':
         if (braces(p, &least, &most)) break;
-        return a;
+        return has_two_meanings(p) ? refuse(p, "{,n} has two meanings: write {0,n}") : a;
     default: return a;
     }
     if (least > MOST || most > MOST) return refuse(p, "something comes more than 1024 times");
     if (most >= 0 && most < least) return refuse(p, "a repetition has less at most than at least");
     if (p->at < p->end && *p->at == '?') p->at++; /* of which one is found makes no difference to what may be written */
-    if (p->at < p->end && (*p->at == '+' || *p->at == '*')) return refuse(p, "a repetition is repeated");
+    const bool brace = p->at < p->end && *p->at == '{', sign = p->at < p->end && (*p->at == '+' || *p->at == '*');
+    if (sign || (brace && braces(p, &(int){0}, &(int){0}))) return refuse(p, "a repetition is repeated");
     return make(p, (struct piece){.kind = P_REPEAT, .a = a, .least = least, .most = most});
 }
 
@@ -384,7 +394,11 @@ static int32_t write_repeat(const struct writer *w, const struct piece *x, int32
         r->make->node[all].alt = again;
     }
     for (int i = x->least; i < x->most && all >= 0; i++) all = split(r, write_piece(w, x->a, all), next);
-    for (int i = 0; i < x->least && all >= 0; i++) all = write_piece(w, x->a, all);
+    for (int i = 0; i < x->least && all >= 0; i++) {
+        const int32_t before = all;
+        all = write_piece(w, x->a, all);
+        if (all == before) break; /* it is nothing: thousands of thousands of it are no more */
+    }
     return all;
 }
 

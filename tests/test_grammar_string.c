@@ -81,6 +81,7 @@ static const char *const patterns[] = {
     "^\xc3\xa9+$", "^[a\xc3\xa9]+$", "^\\u00e9$", "^\xf0\x9f\x98\x80$", "^(?<x>a)(?P<y>b)$", "^a{$", "^{a}$",
     "^\\{\\}$", "^(|a)b$", "^(a||b)$", "^()$", "a|", "^((((a))))$", "^[\\s\\S]{3}$", "^[^\\n]$", "b{2}|a{2}",
     "^-?(0|[1-9]\\d*)(\\.\\d+)?$", "^(\\(\\d{3}\\) ?)?\\d{3}-\\d{4}$", "^[A-Z]{2}\\d{2}$", "^\\\\u00e9$",
+    "^\\\xc3\xa9$",
 };
 
 /* Letters that patterns are about, so that many match. */
@@ -163,7 +164,8 @@ TEST(grammar_patterns_that_are_not_known_are_refused_by_what_they_have)
         {"(?<=a)b", "looked for ahead or behind"}, {"(?<!a)b", "looked for ahead or behind"},
         {"(a)\\1", "what a group had"}, {"\\bword", "edge of a word"}, {"a\\B", "edge of a word"},
         {"\\p{L}", "an escape of this letter"}, {"*a", "nothing before it"}, {"a**", "a repetition is repeated"},
-        {"a++", "a repetition is repeated"}, {"(a", "a group has no )"}, {"a)", "a ) has no group"},
+        {"a++", "a repetition is repeated"}, {"a{2}{3}", "a repetition is repeated"},
+        {"a{,3}", "{,n} has two meanings"}, {"(a", "a group has no )"}, {"a)", "a ) has no group"},
         {"[a", "a class has no ]"}, {"[b-a]", "ends before it begins"}, {"[a-\\d]", "ends before it begins"},
         {"[\\d-a]", "a range has no set at its end"}, {"[]", "a class is empty"}, {"a{3,2}", "less at most than"},
         {"a{2000}", "more than 1024 times"}, {"a^b", "only be at its ends"}, {"(a$)", "only be at its ends"},
@@ -189,6 +191,21 @@ TEST(grammar_patterns_that_are_not_known_are_refused_by_what_they_have)
     large[1099] = '\0';
     CHECK(!compile("pattern", large) && strstr(rig.err.text, "more than 1024 bytes"));
     free(large);
+    rig_close(&rig);
+}
+
+/* However often it is said, in each other: written out a step at a time that is more than anybody waits for. */
+TEST(grammar_patterns_of_nothing_take_no_time)
+{
+    static const char *const empty[] = {"(((((){1024}){1024}){1024}){1024}){1024}",
+                                        "((((()()){1024}(){1024}){1024}){1024}){1024}",
+                                        "((((a{0}){1024}){1024}){1024}){1024}"};
+    rig_open(&rig, 1);
+    for (size_t i = 0; i < COUNT_OF(empty); i++) {
+        if (!compile_regex(empty[i])) check_fail(__FILE__, __LINE__, "%s: %s", empty[i], rig.err.text);
+        CHECK(rig_says(&rig, "") && !rig_says(&rig, "a"));
+    }
+    CHECK(compile_regex("(a(){1024}){3}") && rig_says(&rig, "aaa") && !rig_says(&rig, "aa"));
     rig_close(&rig);
 }
 
