@@ -4,7 +4,9 @@
 /* What texts of a format are like; stricter than their standards where these allow what nobody writes.  Sources: RFC
  * 3339 (dates and times, durations), RFC 5321 and 1123 (addresses and hosts, without quotes and brackets), RFC 4291
  * (IPv6), RFC 9562 (UUID). */
-#define DATE     "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])"
+#define LEAP     "(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"
+#define MONTHS   "(0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])"
+#define DATE     "(\\d{4}-(" MONTHS ")|" LEAP "-02-29)"
 #define CLOCK    "([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)"
 #define LASTS    "T(\\d{1,9}H(\\d{1,9}M(\\d{1,9}S)?)?|\\d{1,9}M(\\d{1,9}S)?|\\d{1,9}S)"
 #define LABEL    "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
