@@ -110,6 +110,15 @@ static int32_t of_digits(struct reader *r, const struct edge *lo, const struct e
     return at(&w, 0, lo != NULL, hi != NULL);
 }
 
+/* How many digits there may be behind the point beside an edge: fifteen in all are as far as a client's double tells
+ * numbers apart, and one closer to an edge than that would be read as the edge, open or not. */
+static int told_apart(const struct edge *lo, const struct edge *hi, bool near, int digits, int fraction)
+{
+    const size_t part = MAX(lo ? strlen(lo->part) : 0, hi ? strlen(hi->part) : 0);
+    const bool counts = near || (lo && lo->whole > 0) || (hi && hi->whole > 0); /* zeros in front are none of them */
+    return counts ? MIN(fraction, MAX(WHOLE_DIGITS - digits, (int)part)) : fraction;
+}
+
 static bool has_digits(const struct edge *e, uint64_t first)
 {
     return e && e->whole / (first ? first : 1) < 10 && e->whole >= first;
@@ -125,8 +134,11 @@ static int32_t magnitudes(struct reader *r, const struct edge *lo, const struct 
     for (int digits = 1; digits <= most->whole; digits++, first = first ? first * 10 : 10) {
         const bool low = has_digits(lo, first), high = has_digits(hi, first);
         if ((!low && lo->whole >= first) || (hi && !high && hi->whole < first)) continue;
-        if (low || high) {
-            all = or_else(r, of_digits(r, low ? lo : NULL, high ? hi : NULL, digits, most->fraction, next), all);
+        const bool near = hi && hi->whole == (first ? first * 10 : 10); /* it is next to the longest of these */
+        if (low || high || near) {
+            const struct edge *from = low ? lo : NULL, *to = high ? hi : NULL;
+            const int fraction = told_apart(from, to, near, digits, most->fraction);
+            all = or_else(r, of_digits(r, from, to, digits, fraction, next), all);
             continue;
         }
         if (!shortest) shortest = digits;

@@ -74,6 +74,11 @@ TEST(grammar_numbers_with_bounds_are_large_and_small_as_others_are)
          {"0", "0.0", "-1"}},
         {"{\"type\":\"number\",\"minimum\":0,\"maximum\":1}", {"0.5", "1.0000", "0"}, {"1.0001", "1e0", "01"}},
         {"{\"type\":\"number\",\"exclusiveMaximum\":0}", {"-0.0000000000000001"}, {"0.0", "1"}},
+        {"{\"type\":\"number\",\"exclusiveMaximum\":100}", {"99.9999999999999", "-0.0000000000000001", "7"},
+         {"99.9999999999999999", "100.0"}}, /* which a double has as 100 */
+        {"{\"type\":\"number\",\"exclusiveMaximum\":10}", {"9.99999999999999", "0"}, {"9.9999999999999999", "10"}},
+        {"{\"type\":\"number\",\"exclusiveMinimum\":-100}", {"-99.9999999999999"}, {"-99.9999999999999999"}},
+        {"{\"type\":\"number\",\"exclusiveMinimum\":5}", {"5.00000000000001", "10.1"}, {"5.0000000000000001", "5"}},
         {"{\"type\":\"number\",\"multipleOf\":0.01}", {"-3.14", "3", "0.1"}, {"3.141", "1e1"}},
         {"{\"type\":\"number\",\"multipleOf\":1,\"minimum\":2.5}", {"3", "40"}, {"3.0", "2"}},
         {"{\"type\":\"integer\",\"multipleOf\":1}", {"-3"}, {"3.0"}},
