@@ -247,7 +247,7 @@ static void tell(void *self, const char *bytes, size_t n, bool apart)
 {
     struct request_live *q = self;
     if (q->text.stopped >= 0) return;
-    if (apart) add_inside(q, bytes, n);
+    if (apart || (q->carried && strict_is_whole(q->carried))) add_inside(q, bytes, n);
     else add_text(q, bytes, n, false);
 }
 

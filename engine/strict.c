@@ -270,6 +270,8 @@ static struct strict_state begun(const struct carried *c, const struct strict_st
     return !c->whole || st->phase != STRICT_START || c->open.n > 0 ? *st : inside(c);
 }
 
+bool strict_is_whole(const struct carried *c) { return c->whole && !(c->harmony & GRAMMAR_TEXT); }
+
 bool strict_begin(const struct strict *s, const struct carried *c, const int32_t *prompt, size_t n,
                   struct strict_state *st)
 {

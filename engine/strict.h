@@ -75,6 +75,9 @@ bool strict_begin(const struct strict *s, const struct carried *c, const int32_t
 /* How many of n tokens may come next, in this order, where the whole answer is the grammar's; else all. */
 int strict_may(const struct carried *c, const struct strict_state *st, const int32_t *ids, int n);
 
+/* Whether all of the answer is what was asked for, and no part of it is free text: no stop string cuts it. */
+bool strict_is_whole(const struct carried *c);
+
 bool strict_same(const struct strict_state *a, const struct strict_state *b);
 
 /* What may come next, of what is `allowed` (NULL: all): that itself where nothing is forbidden, else a mask for the

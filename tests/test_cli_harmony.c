@@ -216,6 +216,27 @@ TEST(serve_harmony_s_answers_are_held_to_what_is_asked_for)
     }
 }
 
+/* Stop texts end free text alone, whichever tools it may call instead. */
+TEST(serve_harmony_s_held_values_are_not_cut_by_stop_texts)
+{
+    static const struct { const char *more, *says; } asks[] = {
+        {",'stop':['true','Hm']," FORM "}", "{\"ok\":true}"},
+        {",'stop':['true','Hm']," FORM "," TOOL_OF("") "}", "{\"ok\":true}"},
+        {",'stop':['so']," TOOL_OF("") "}", "It is "}, {",'stop':['so']," TOOL_OF(",'strict':true") "}", "It is "},
+    };
+    serve(SAYS(THINKS("Hm.") FINAL "{\\'ok\\':true}<|return|>") SAYS(THINKS("Hm.") FINAL "{\\'ok\\':true}<|return|>")
+          SAYS(THINKS("Hm.") FINAL "It is so.<|return|>") SAYS(THINKS("Hm.") FINAL "It is so.<|return|>"));
+    for (size_t i = 0; i < COUNT_OF(asks); i++) {
+        char body[1200];
+        snprintf(body, sizeof body, "%s%s", ANY, asks[i].more);
+        json_t *a = ask(CHAT, body, 200);
+        CHECK_STR(text_at(a, "choices.0.message.content"), asks[i].says);
+        CHECK_STR(text_at(a, "choices.0.finish_reason"), "stop");
+        json_decref(a);
+    }
+    CHECK_EQ(serve_end(), 130);
+}
+
 /* A bound on thinking, and a call that must come: what closes the thought leads on to it. */
 TEST(serve_harmony_thinks_no_longer_than_it_may_before_a_call)
 {
