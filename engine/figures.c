@@ -233,6 +233,7 @@ static int check_strict(const struct sched *s, const struct request_live *q, str
 {
     struct strict_state st = {0};
     size_t outside;
+    if (q->carried && !s->cfg.heard) strict_begin(s->strict, q->carried, q->ids, (size_t)q->a.n_prompt, &st);
     for (int i = q->a.n_prompt; q->carried && i < q->n_ids; i++) {
         const char *bytes;
         size_t n = vocab_piece(s->cfg.vocab, q->ids[i], &bytes);

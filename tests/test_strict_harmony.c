@@ -3,6 +3,8 @@
  * prompt began. */
 #include "engine/engine.h"
 #include "engine/harmony.h"
+#include "engine/maker.h"
+#include "engine/sched.h"
 #include "engine/strict.h"
 #include "tests/check.h"
 #include "tests/template_rig.h"
@@ -370,6 +372,28 @@ TEST(strict_harmony_s_engine_wants_a_prompt_that_an_answer_follows)
     }
     r = (struct request){.msgs = &msg, .n_msgs = 1, .max_tokens = 4, .grammar = &other, .sampling = SAMPLING_GREEDY};
     CHECK_EQ(engine_scripted.submit(e, &r, &id, &err), 0); /* in the one place that there is */
+    engine_scripted.close(e);
+}
+
+/* Where an answer is follows from its tokens and the prompt's. */
+TEST(strict_harmony_s_engine_keeps_its_books)
+{
+    const struct engine_config cfg = {.model = vocab_file_harmony(), .kv_type = KT_F16, .template = -1, .grammars = 1,
+                                      .script = tiny_text_file("script", "{\"marks\":true,\"answer\":\"<|channel|>final"
+                                                               "<|message|>{\\\"ok\\\":true}<|return|>\"}\n")};
+    struct engine_event ev[16];
+    err = (struct err){0};
+    struct engine *e = engine_scripted.open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    const struct msg msg = tpl_say(ROLE_USER, "x");
+    const struct request_grammar g = asked(ANSWER);
+    const struct request r = {.msgs = &msg, .n_msgs = 1, .max_tokens = 64, .grammar = &g, .sampling = SAMPLING_GREEDY};
+    int id, steps = 0;
+    CHECK_EQ(engine_scripted.submit(e, &r, &id, &err), 0);
+    for (; engine_scripted.step(e, ev, 16, &err) > 0; steps++)
+        if (sched_check(e->sched, &err)) check_fail(__FILE__, __LINE__, "step %d: %s", steps, err.text);
+    CHECK(steps > 10);
+    CHECK_STR(engine_scripted.answer(e, id)->text, "{\"ok\":true}");
     engine_scripted.close(e);
 }
 
