@@ -20,7 +20,8 @@
  *     pattern     of a string: grammar_regex.c says which; or format: date, time, date-time, duration, email, hostname,
  *                 ipv4, ipv6, uuid; or minLength, maxLength: one of the three
  *     const, enum any values
- *     properties, required; or additionalProperties (false, or, instead of them, a schema)   items, minItems, maxItems
+ *     properties, required; or additionalProperties (false, or, instead of them, a schema)
+ *     items, minItems, maxItems, prefixItems (and without items, or with false, no more than these)
  *     anyOf       one of these, at least
  *     oneOf       one of these; refused if a text exists that two of them accept
  *     title, description, default, examples, $schema, $comment: passed over

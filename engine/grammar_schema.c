@@ -18,6 +18,7 @@ static const struct keyword {
     {"maxLength", 1 << K_STRING},       {"minimum", OF_NUMBERS},     {"maximum", OF_NUMBERS},
     {"exclusiveMinimum", OF_NUMBERS},   {"exclusiveMaximum", OF_NUMBERS}, {"multipleOf", OF_NUMBERS},
     {"items", 1 << K_ARRAY},            {"minItems", 1 << K_ARRAY},  {"maxItems", 1 << K_ARRAY},
+    {"prefixItems", 1 << K_ARRAY},
     {"oneOf", 1 << K_ONE},              {"anyOf", 1 << K_ANY},       {"title", OF_ALL},
     {"description", OF_ALL},            {"default", OF_ALL},         {"examples", OF_ALL},
     {"$schema", OF_ALL},                {"$comment", OF_ALL},
@@ -253,16 +254,27 @@ static int items_bound(struct reader *r, const json_t *s, const char *key, int o
     return (int)json_integer_value(v);
 }
 
-/* Items from number `at` on, at most `most` in all (0: any number, the last of those written out comes again). */
-static int32_t items(struct reader *r, json_t *item, int least, int most, int depth, int32_t end)
+/* Item number i of the array s, from 1 on: what stands first has schemas of its own. */
+static int32_t item(struct reader *r, const json_t *s, int i, int depth, int32_t next)
 {
-    int copies = most ? most : MAX(least, 1);
+    const json_t *first = json_object_get(s, "prefixItems");
+    char index[24];
+    if ((size_t)i > json_array_size(first)) return inner(r, "items", NULL, json_object_get(s, "items"), depth, next);
+    snprintf(index, sizeof index, "%d", i - 1);
+    return inner(r, "prefixItems", index, json_array_get(first, (size_t)i - 1), depth, next);
+}
+
+/* At least one item and at most `most` (0: any number, the last of those written out comes again). */
+static int32_t items(struct reader *r, const json_t *s, int least, int most, int depth, int32_t end)
+{
+    const int first = (int)json_array_size(json_object_get(s, "prefixItems"));
+    int copies = most ? most : MAX(least, first + 1);
     int32_t more = end;
     for (int i = copies; i >= 1 && more >= 0; i--) {
         int32_t behind = more, again = -1;
         if (!most && i == copies) behind = again = add(r, NODE_SPLIT, 0, 0, end, 0);
         else if (i >= least && i < copies) behind = split(r, end, more);
-        int32_t start = inner(r, "items", NULL, item, depth, behind);
+        int32_t start = item(r, s, i, depth, behind);
         int32_t comma = mark(r, ',', start);
         if (comma < 0) return comma;
         if (again >= 0) r->make->node[again].alt = comma;
@@ -273,14 +285,18 @@ static int32_t items(struct reader *r, json_t *item, int least, int most, int de
 
 static int32_t array(struct reader *r, json_t *s, int depth, int32_t next)
 {
-    json_t *item = json_object_get(s, "items");
+    const json_t *others = json_object_get(s, "items"), *first = json_object_get(s, "prefixItems");
     int least = items_bound(r, s, "minItems", 0), most = items_bound(r, s, "maxItems", GRAMMAR_ITEMS + 1);
     if (least < 0 || most < 0) return MIN(least, most);
+    if (first && (json_array_size(first) == 0 || json_array_size(first) > GRAMMAR_ITEMS))
+        return grammar_refuse(r, GRAMMAR_REFUSED, "prefixItems must be a list that has schemas, %d at most",
+                              GRAMMAR_ITEMS);
+    if (first && (!others || json_is_false(others))) most = MIN(most, (int)json_array_size(first));
     if (least > most) return grammar_refuse(r, GRAMMAR_REFUSED, "minItems %d is more than maxItems %d", least, most);
     int32_t end = byte(r, ']', next);
     if (most == 0) return byte(r, '[', end);
-    if (!item) return grammar_refuse(r, GRAMMAR_REFUSED, "items is needed");
-    int32_t some = items(r, item, least, most > GRAMMAR_ITEMS ? 0 : most, depth, end);
+    if (!others && !first) return grammar_refuse(r, GRAMMAR_REFUSED, "items is needed");
+    int32_t some = items(r, s, least, most > GRAMMAR_ITEMS ? 0 : most, depth, end);
     return byte(r, '[', least == 0 ? split(r, some, end) : some);
 }
 

@@ -37,6 +37,7 @@ TEST(grammar_of_tool_calls)
 
 TEST(grammar_of_values)
 {
+#define TUPLE(more) "{\"type\":\"array\",\"prefixItems\":[{\"const\":1},{\"const\":2}]" more "}"
     static const struct { const char *schema, *yes, *no; } cases[] = {
         {"{\"type\":\"integer\"}", "-10", "01"},
         {"{\"type\":\"integer\"}", "123456789012345678", "1234567890123456789"},
@@ -61,6 +62,14 @@ TEST(grammar_of_values)
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":2}", "[1,1,1,1,1]", "[1]"},
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":1,\"maxItems\":2}", "[1,1]", "[1,1,1]"},
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"maxItems\":2}", "[]", "[1,]"},
+        {TUPLE(""), "[1,2]", "[2,1]"},
+        {TUPLE(""), "[1]", "[1,2,2]"},
+        {TUPLE(",\"items\":false"), "[]", "[1,2,2]"},
+        {TUPLE(",\"minItems\":2,\"maxItems\":2"), "[1,2]", "[1]"},
+        {TUPLE(",\"maxItems\":1"), "[1]", "[1,2]"},
+        {TUPLE(",\"items\":{\"const\":3}"), "[1,2,3,3,3]", "[1,3]"},
+        {TUPLE(",\"items\":{\"const\":3},\"minItems\":3,\"maxItems\":4"), "[1,2,3,3]", "[1,2,3,3,3]"},
+        {TUPLE(",\"items\":{\"const\":3},\"minItems\":3"), "[1,2,3,3,3]", "[1,2]"},
         {OBJECT("\"a\":{\"const\":1},\"b\":{\"const\":2}"), "{\"b\":2}", "{,\"b\":2}"},
         {OBJECT("\"a\":{\"const\":1},\"b\":{\"const\":2}"), "{\"a\":1,\"b\":2}", "{\"a\":1\"b\":2}"},
         {OBJECT("\"a\":{\"const\":1}"), "{}", "{\"a\":1,\"a\":1}"},
@@ -148,6 +157,10 @@ TEST(grammar_refuses_by_name_and_place)
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":-1}", "minItems must be an integer"},
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"maxItems\":1025}", "maxItems must be an integer"},
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":3,\"maxItems\":2}", "minItems 3 is more"},
+        {"{\"type\":\"array\",\"prefixItems\":[]}", "prefixItems must be a list"},
+        {"{\"type\":\"array\",\"prefixItems\":1}", "prefixItems must be a list"},
+        {"{\"type\":\"array\",\"prefixItems\":[{\"const\":1},{}]}", "at /prefixItems/1: a type"},
+        {TUPLE(",\"minItems\":3"), "minItems 3 is more than maxItems 2"},
         {"{\"enum\":[]}", "enum must be a list"},
         {"{\"enum\":1}", "enum must be a list"},
         {"{\"enum\":[1],\"const\":1}", "together"},
