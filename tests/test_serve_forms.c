@@ -113,6 +113,72 @@ TEST(serve_leaves_out_what_no_grammar_can_hold_and_keeps_the_rest)
     CHECK_EQ(serve_end(), 130);
 }
 
+/* What of JSON Schema no grammar knows is left out, or refused by name; where no other word says which kind of value it
+ * is, it is any. */
+TEST(serve_leaves_out_words_that_no_grammar_knows)
+{
+#define ODD(word) "{'type':'object','required':['n','v'],'properties':{'n':{'enum':[1,2]},'v':{" word "}}}"
+    static const struct { const char *schema, *says; } odd[] = {
+        {ODD("'type':'boolean','not':{'const':false}"), "not is not known"},
+        {ODD("'type':'object','patternProperties':{'^a':{'type':'null'}}"), "patternProperties is not known"},
+        {ODD("'allOf':[{'type':'null'},{'const':null}]"), "allOf is not known"},
+        {ODD("'properties':{'a':{'type':'null'}},'required':['a'],'if':{},'then':{}"), "if is not known"},
+        {ODD("'type':'null','x-order':3"), "x-order is not known"},
+        {ODD("'type':'number','oneOf':[{'type':'null'},{'type':'null'}]"), "type does not go with oneOf"},
+        {ODD("'oneOf':[{'type':'integer'},{'type':'number'}]"), "two of oneOf accept the same text"},
+    };
+    char fields[600];
+    serve();
+    for (size_t i = 0; i < COUNT_OF(odd); i++) {
+        snprintf(fields, sizeof fields, "'n':2," FORM_OF "'schema':%s}}", odd[i].schema);
+        json_t *a = asked(CHAT, 200, fields, 1);
+        const char *text = text_at(a, "choices.0.message.content"), *other = text_at(a, "choices.1.message.content");
+        if (!text || strncmp(text, "{\"n\":", 5) != 0) check_fail(__FILE__, __LINE__, "%s: %s", odd[i].schema, text);
+        CHECK(other && strncmp(other, "{\"n\":", 5) == 0);
+        json_decref(a);
+        snprintf(fields, sizeof fields, FORM_OF "'strict':true,'schema':%s}}", odd[i].schema);
+        a = asked(CHAT, 400, fields, 1);
+        if (!strstr(text_at(a, "error.message"), odd[i].says))
+            check_fail(__FILE__, __LINE__, "%s: %s", odd[i].schema, text_at(a, "error.message"));
+        json_decref(a);
+    }
+    CHECK_EQ(serve_end(), 130);
+}
+
+static void put_many(struct buf *b, const char *each, int n)
+{
+    for (int i = 0; i < n; i++) buf_printf(b, each, i);
+}
+
+/* What is said for people takes no room in a grammar, and what is told over and over has its bound before it is made:
+ * a list of a megabyte, referred to by thousands, would be gigabytes. */
+TEST(serve_reads_schemas_with_long_descriptions_and_no_endless_ones)
+{
+    struct buf b = {0};
+    serve();
+    buf_puts(&b, FORM_OF "'strict':true,'schema':{'$schema':'x','title':'t','description':'");
+    put_many(&b, "word %d ", 8000);
+    buf_puts(&b, "','nullable':false,'enum':['a'],'const':'a','type':'string','default':'a','examples':['a']}}}");
+    json_t *a = asked(CHAT, 200, b.data, 1);
+    CHECK_STR(said(a, CHAT), "\"a\"");
+    json_decref(a);
+    for (int texts = 0; texts < 2; texts++) {
+        b.len = 0;
+        buf_puts(&b, FORM_OF "'schema':{'$defs':{'many':{'enum':[");
+        if (texts) buf_puts(&b, "'");
+        put_many(&b, texts ? "%d-" : "'%d',", 100000);
+        buf_puts(&b, texts ? "'" : "0");
+        buf_puts(&b, "]}},'type':'object','properties':{'z':{'type':'null'}");
+        put_many(&b, ",'p%d':{'$ref':'#/$defs/many'}", 4000);
+        buf_puts(&b, "}}}}");
+        a = asked(CHAT, 400, b.data, 1);
+        CHECK(strstr(text_at(a, "error.message"), "too large when its references are written out") != NULL);
+        json_decref(a);
+    }
+    buf_free(&b);
+    CHECK_EQ(serve_end(), 130);
+}
+
 /* ---------------------------------------------------------------- vLLM's words */
 
 TEST(serve_answers_with_one_of_the_choices_or_as_a_pattern_says)

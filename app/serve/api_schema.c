@@ -8,8 +8,9 @@ enum { DEPTH = 24, NODES = 16384, ANY_DEPTH = 1, LOOSE_DEPTH = 2, ANSWER_DEPTH =
        PATTERN_NODES = 2000, LENGTH_HELD = 64 };
 
 /* What may be left out of a schema: nothing that says what is valid; or, where nobody asked that it be held to, what no
- * grammar can say or what makes one large; or all that says more than which types there are. */
-enum leaves { LEAVES_NOTHING, LEAVES_UNHELD, LEAVES_FINER };
+ * grammar can say or what makes one large; or all that says more than which types there are; and all words besides that
+ * no grammar knows. */
+enum leaves { LEAVES_NOTHING, LEAVES_UNHELD, LEAVES_FINER, LEAVES_UNKNOWN };
 
 struct resolving {
     const json_t *root; /* what "#/..." is looked up in */
@@ -35,6 +36,26 @@ static json_t *any_value(int depth)
         json_array_append_new(all, json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
                                              any_value(depth - 1)));
     return json_pack("{s:o}", "anyOf", all);
+}
+
+/* A value more, and a text: 64 bytes of that count as another.  false: it is too much. */
+static bool count(struct resolving *r, size_t text)
+{
+    r->nodes += 1 + (int)MIN(text / 64, (size_t)NODES);
+    return r->nodes <= NODES;
+}
+
+/* All that a copy of v takes. */
+static bool count_all(struct resolving *r, const json_t *v)
+{
+    const char *key;
+    json_t *one;
+    size_t i;
+    json_array_foreach(v, i, one)
+        if (!count_all(r, one)) return false;
+    json_object_foreach((json_t *)(uintptr_t)v, key, one)
+        if (!count(r, strlen(key)) || !count_all(r, one)) return false;
+    return count(r, json_string_length(v));
 }
 
 /* One key of a JSON pointer (RFC 6901) in a fragment of a URI; -1: it is none, or too long. */
@@ -156,23 +177,43 @@ static bool says_nothing(const json_t *v, const char *key)
     return json_is_string(json_object_get(v, "type")) && (text ? !has_type(v, "string") : !numeric);
 }
 
+/* The word that lists schemas of which the value has one; NULL: there is none. */
+static const char *chosen_from(const json_t *v)
+{
+    return json_object_get(v, "anyOf") ? "anyOf" : json_object_get(v, "oneOf") ? "oneOf" : NULL;
+}
+
+static bool is_in_enum(const json_t *v, const json_t *value)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(v, "enum"), i, one)
+        if (value && json_equal(one, value)) return true;
+    return false;
+}
+
 /* Keywords that say nothing of what is valid; and those that a looser grammar leaves out.  An object without others'
  * properties is valid where these may be there. */
 static bool is_left_out(const struct resolving *r, const json_t *v, const char *key)
 {
-    static const char *const words[] = {"discriminator", "readOnly", "writeOnly", "deprecated", "$id", "xml",
-                                        "externalDocs", "example", NULL};
+    static const char *const words[] = {"title", "description", "default", "examples", "$schema", "$comment",
+                                        "discriminator", "readOnly", "writeOnly", "deprecated", "$id", "xml",
+                                        "externalDocs", "example", "nullable", NULL}; /* nullable: false */
+    static const char *const known[] = {"type", "const", "enum", "properties", "required", "additionalProperties",
+                                        "prefixItems", "items", "minItems", "maxItems", "anyOf", "oneOf", NULL};
     static const char *const never[] = {"uniqueItems", "minProperties", "maxProperties", "contentEncoding",
                                         "contentMediaType", NULL};
     static const char *const definitions[] = {"$defs", "definitions", NULL};
     if (is_one_of(key, definitions)) return true; /* they were looked up */
     if (strcmp(key, "additionalProperties") == 0) return json_object_size(json_object_get(v, "properties")) > 0;
     if (strcmp(key, "required") == 0) return json_is_null(json_object_get(v, key));
+    if (r->leaves == LEAVES_UNKNOWN && chosen_from(v) && strcmp(key, chosen_from(v)) != 0) return true;
+    if (strcmp(key, "enum") == 0 && is_in_enum(v, json_object_get(v, "const"))) return true;
     if (is_one_of(key, words) || says_nothing(v, key)) return true;
     if (r->leaves == LEAVES_NOTHING) return false;
     const bool text = is_one_of(key, of_strings), number = is_one_of(key, of_numbers);
-    if (!text && !number) return is_one_of(key, never);
-    return r->leaves == LEAVES_FINER || !(text ? holds_string(v, key) : holds_number(v, key));
+    if (!text && !number) return is_one_of(key, never) || (r->leaves == LEAVES_UNKNOWN && !is_one_of(key, known));
+    return r->leaves >= LEAVES_FINER || !(text ? holds_string(v, key) : holds_number(v, key));
 }
 
 /* {"type": ["string", "null"], ...} as an anyOf of one each. */
@@ -206,19 +247,33 @@ static json_t *without_type(const json_t *v)
     return one;
 }
 
+/* A grammar wants to know what kind of value it is of: where the words that said so were left out, any.  v is taken. */
+static json_t *of_some_kind(json_t *v)
+{
+    static const char *const saying[] = {"type", "const", "enum", "anyOf", "oneOf"};
+    const char *meant = json_object_get(v, "properties") ? "object" : json_object_get(v, "items") ? "array" : NULL;
+    for (size_t i = 0; i < COUNT_OF(saying); i++)
+        if (json_object_get(v, saying[i])) return v;
+    if (meant && json_object_set_new(v, "type", json_string(meant)) == 0) return v;
+    json_decref(v);
+    return any_value(ANY_DEPTH);
+}
+
 static json_t *resolve_object(struct resolving *r, const json_t *v, int depth, enum kind kind)
 {
     json_t *out = json_object(), *one;
     const char *key;
     json_object_foreach((json_t *)(uintptr_t)v, key, one) {
         if (kind == SCHEMA && is_left_out(r, v, key)) continue;
+        r->nodes += (int)MIN(strlen(key) / 64, (size_t)NODES);
         json_t *made = resolve(r, one, depth, kind == SCHEMA ? kind_under(key) : SCHEMA);
-        if (!made || json_object_set_new(out, key, made)) {
+        const bool choice = kind == SCHEMA && r->leaves == LEAVES_UNKNOWN && strcmp(key, "oneOf") == 0;
+        if (!made || json_object_set_new(out, choice ? "anyOf" : key, made)) { /* two may be so */
             json_decref(out);
             return stop(r, "no memory for it");
         }
     }
-    return out;
+    return kind == SCHEMA && r->leaves == LEAVES_UNKNOWN ? of_some_kind(out) : out;
 }
 
 /* A schema that leaves open what its items or properties are: any JSON.  NULL: it is none. */
@@ -262,14 +317,17 @@ static json_t *resolve_schema(struct resolving *r, const json_t *v, int depth)
     return resolve_object(r, v, depth, SCHEMA);
 }
 
+static const char too_large[] = "it is too large when its references are written out";
+
 /* A copy; NULL: r->why. */
 static json_t *resolve(struct resolving *r, const json_t *v, int depth, enum kind kind)
 {
     if (depth > DEPTH) return stop(r, "it is nested too deeply, or refers to itself");
-    if (++r->nodes > NODES) return stop(r, "it is too large when its references are written out");
+    if (!count(r, 0)) return stop(r, too_large);
     if (kind == SCHEMA && (json_is_object(v) || json_is_true(v))) return resolve_schema(r, v, depth + 1);
     if (kind == PROPERTIES && json_is_object(v)) return resolve_object(r, v, depth + 1, PROPERTIES);
     if (kind == SCHEMAS && json_is_array(v)) return resolve_list(r, v, depth + 1);
+    if (!count_all(r, v)) return stop(r, too_large);
     json_t *copy = json_deep_copy(v);
     return copy ? copy : stop(r, "no memory for it");
 }
@@ -321,7 +379,7 @@ int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, s
 {
     const char *why;
     json_t *made = answer_of(schema, strict ? LEAVES_NOTHING : LEAVES_UNHELD, &why);
-    json_t *less = made && !strict ? answer_of(schema, LEAVES_FINER, &why) : json_incref(made);
+    json_t *less = made && !strict ? answer_of(schema, LEAVES_UNKNOWN, &why) : json_incref(made);
     if (!made || !less) {
         json_decref(made);
         return api_fail(e, 400, "invalid_value", "response_format", "the schema cannot be used: %s", why);

@@ -89,25 +89,31 @@ static int count_prompt(const struct serve *s, const struct api_ask *ask, int in
 
 /* Parameters that no grammar can hold a call to: where nobody asked for that it is held to less of them; one that must
  * come to the tools' names, and else it is only hoped for. */
-static int submit_held(struct serve *s, struct request *r, struct request_grammar *g, const struct api_ask *ask,
-                       int *id, struct err *err)
+static int submit_held(struct serve *s, struct request *r, struct request_grammar *g, struct api_ask *ask, int *id,
+                       struct err *err)
 {
-    const struct buf *less[] = {&ask->coarse, &ask->looser};
+    struct buf *less[] = {&ask->coarse, &ask->looser};
     int code = s->a->ops->submit(s->a->engine, r, id, err);
     for (int i = 0; i < (ask->whole ? 2 : 1); i++) {
         if (code != ENGINE_BAD_REQUEST || !r->grammar || less[i]->len == 0) continue;
         g->schema = less[i]->data;
         g->n_schema = less[i]->len;
         code = s->a->ops->submit(s->a->engine, r, id, err);
+        if (code) continue;
+        buf_free(&ask->schema); /* the request's other answers are held to the same, and nothing is tried again */
+        ask->schema = *less[i];
+        *less[i] = (struct buf){0};
     }
     if (code != ENGINE_BAD_REQUEST || !r->grammar || ask->whole || ask->strict) return code;
     r->grammar = NULL;
-    return s->a->ops->submit(s->a->engine, r, id, err);
+    code = s->a->ops->submit(s->a->engine, r, id, err);
+    if (code == 0) buf_free(&ask->schema);
+    return code;
 }
 
 static int submit(struct serve *s, struct job *j, const struct ids *ids, struct api_error *e)
 {
-    const struct api_ask *ask = j->lead->ask;
+    struct api_ask *ask = j->lead->ask;
     struct request_grammar g = {.schema = ask->schema.data, .n_schema = ask->schema.len, .blanks = !s->model.embedded,
                                 .whole = ask->whole, .either = ask->either, .plain = ask->texts_form};
     struct err err = {0};
