@@ -8,7 +8,7 @@
 #define MONTHS   "(0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])"
 #define DATE     "(\\d{4}-(" MONTHS ")|" LEAP "-02-29)"
 #define CLOCK    "([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)"
-#define LASTS    "T(\\d{1,9}H(\\d{1,9}M(\\d{1,9}S)?)?|\\d{1,9}M(\\d{1,9}S)?|\\d{1,9}S)"
+#define LASTS    "T(\\d{1,6}H(\\d{1,6}M(\\d{1,6}S)?)?|\\d{1,6}M(\\d{1,6}S)?|\\d{1,6}S)"
 #define LABEL    "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define OCTET    "(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
 #define H16      "[0-9A-Fa-f]{1,4}"
@@ -19,7 +19,7 @@ static const struct format {
     {"date", "^" DATE "$"},
     {"time", "^" CLOCK "$"},
     {"date-time", "^" DATE "T" CLOCK "$"},
-    {"duration", "^P(\\d{1,9}W|(\\d{1,9}Y(\\d{1,9}M(\\d{1,9}D)?)?|\\d{1,9}M(\\d{1,9}D)?|\\d{1,9}D)(" LASTS ")?|" LASTS
+    {"duration", "^P(\\d{1,6}W|(\\d{1,6}Y(\\d{1,6}M(\\d{1,6}D)?)?|\\d{1,6}M(\\d{1,6}D)?|\\d{1,6}D)(" LASTS ")?|" LASTS
      ")$"},
     {"email", "^" ATOM "(\\." ATOM ")*@(" LABEL "\\.)+[A-Za-z]{2,24}$"},
     {"hostname", "^" LABEL "(\\." LABEL ")*$"},
