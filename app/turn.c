@@ -17,6 +17,7 @@ struct run {
     size_t out;   /* ... that went to stdout */
     struct thinking thinking; /* of the answer's text */
     size_t word;  /* where its first word behind that begins, or the blanks so far end */
+    bool words;   /* it has such, so that it is no call from its first byte on */
     int told;     /* tokens that went into the trace */
     int prefilled; /* of the prompt, as the trace has it; -1: anything is news */
     bool started; /* turn_start was told */
@@ -125,17 +126,26 @@ static void tell_tokens(struct run *r)
     }
 }
 
-static const char call_open[] = "<tool_call>";
+static const char call_open[] = "<tool_call>", call_on_line[] = "\n<tool_call>";
 
-/* Where one begins behind other text, or may when there is more; n: nowhere.  No text but a call says that. */
-static size_t call_behind(struct run *r, size_t at, size_t n)
+/* Where one begins behind other text with this mark, or may when there is more; n: nowhere. */
+static size_t call_behind(struct run *r, size_t at, size_t n, const char *mark)
 {
     const char *text = r->ans->text;
-    const char *found = at < n ? memmem(text + at, n - at, call_open, sizeof call_open - 1) : NULL;
-    size_t same = found ? 0 : MIN(n - at, sizeof call_open - 2);
+    const size_t len = strlen(mark);
+    const char *found = at < n ? memmem(text + at, n - at, mark, len) : NULL;
+    size_t same = found ? 0 : MIN(n - at, len - 1);
     if (found) return r->word = (size_t)(found - text);
-    while (same > 0 && memcmp(text + n - same, call_open, same) != 0) same--;
+    while (same > 0 && memcmp(text + n - same, mark, same) != 0) same--;
     return r->word = n - same;
+}
+
+/* The same where text could say the mark: a line begins with it.  The line's end may be shown. */
+static size_t call_below(struct run *r, size_t at, size_t n)
+{
+    r->words = true;
+    const size_t end = call_behind(r, at, n, call_on_line);
+    return end + (end < n);
 }
 
 /* What may go to stdout of an answer's n bytes: none of what may become a call. */
@@ -146,14 +156,16 @@ static size_t visible(struct run *r, size_t n)
     size_t start = thinking_follow(&r->thinking, text, n), at = MAX(start, r->word), same = 0;
     if (start == n) return n;
     const enum form_calls calls = turn_calls(r->a);
-    if (forms_by_tokens(calls)) return call_behind(r, at, n);
+    if (forms_by_tokens(calls)) return call_behind(r, at, n, call_open); /* no text but a call says that */
     if (forms_in_tags(calls)) return r->word = forms_tags_begin(text, at, n);
+    if (r->words) return call_below(r, at, n);
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
     const char first = calls == FORM_CALLS_LLAMA3 ? '{' : forms_in_list(calls) ? '[' : '\0';
     if (at < n && first && text[at] == first) return start;
     while (at + same < n && same < sizeof call_open - 1 && text[at + same] == call_open[same]) same++;
-    return at + same == n || same == sizeof call_open - 1 ? start : n;
+    if (at + same == n || same == sizeof call_open - 1) return start;
+    return r->thinking.part == THINKING_BEFORE ? n : call_below(r, at, n); /* it may be the tag of thinking yet */
 }
 
 static void show(struct run *r, size_t upto)

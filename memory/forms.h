@@ -171,8 +171,8 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
  * an answer may be JSON too; what is no such call is FORMS_OTHER.  Granite 3 may write such a list behind a token of
  * its own; it is told of tools and calls in our form.  Qwen's is ours, up to Qwen 3; Qwen 3.5 and Qwen3-Coder write
- * tags (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h), at the end; before it the
- * model may have said something, or made another, with a blank line behind it. */
+ * tags (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h).  Of ours at the end of
+ * an answer, where a line begins with it, the model may have said something before. */
 enum form_calls { /* that, or ours */
     FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL11, FORM_CALLS_QWEN35,
     FORM_CALLS_QWEN3_CODER, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_GRANITE3, FORM_CALLS_ANY
@@ -187,7 +187,7 @@ static inline bool forms_in_list(enum form_calls how)
 }
 
 /* All calls of an answer, in their order: where a model makes several at once, each is said by some bytes of the text,
- * with what stands before it.  In our form and Llama's they stand one behind the other with nothing between them; in
+ * with what stands before it.  In our form they stand one behind the other at the end, in Llama's with nothing else; in
  * Mistral's list they are not apart (from and end are 0); by tokens and in tags there may be words before one, by
  * tokens a <think> ... </think> too, in which nothing is a call.  What is one call forms_read_call_as() says: then it
  * is the whole text.  0, or as there; out is for forms_calls_free(). */

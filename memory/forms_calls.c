@@ -67,18 +67,34 @@ static int take(enum form_calls how, struct form_text t, size_t from, size_t at,
     return rc ? rc : form_calls_add(l, &call, from, end, err);
 }
 
-/* One behind the other and nothing else: in our form, or bare ones of Llama's, which may have a ';' between them. */
-static int list_in_a_row(enum form_calls how, struct form_text t, struct form_calls_said *l, struct err *err)
+/* One behind the other and nothing else from *at on, the first with what stands before that: in our form, or bare ones
+ * of Llama's, which may have a ';' between them.  *at: where it was none. */
+static int list_in_a_row(enum form_calls how, struct form_text t, size_t *at, struct form_calls_said *l,
+                         struct err *err)
 {
     const bool bare = how == FORM_CALLS_LLAMA3;
     int rc = 0;
-    for (size_t from = 0, at; rc == 0 && (at = behind_blanks(t, from)) < t.len;) {
-        if (bare && l->n > 0 && t.text[at] == ';') at = behind_blanks(t, at + 1);
-        const size_t end = bare ? behind_json(t, at) : behind_marked(t, at);
-        rc = end > at ? take(how, t, from, at, end, l, err) : FORMS_OTHER;
-        from = end;
+    for (size_t from = 0; rc == 0 && (*at = behind_blanks(t, *at)) < t.len;) {
+        if (bare && l->n > 0 && t.text[*at] == ';') *at = behind_blanks(t, *at + 1);
+        const size_t end = bare ? behind_json(t, *at) : behind_marked(t, *at);
+        rc = end > *at ? take(how, t, from, *at, end, l, err) : FORMS_OTHER;
+        if (rc == 0) *at = from = end;
     }
     return rc;
+}
+
+/* In our form, all of an answer or behind words: where a line begins with the first, and calls alone follow. */
+static int list_at_end(struct form_text t, struct form_calls_said *l, struct err *err)
+{
+    static const char line[] = "\n<tool_call>";
+    for (size_t at = 0;;) {
+        const int rc = list_in_a_row(FORM_CALLS_OWN, t, &at, l, err);
+        if (rc == 0 || rc == FORMS_NO_MEMORY) return rc;
+        forms_calls_free(l);
+        const char *next = at < t.len ? memmem(t.text + at, t.len - at, line, sizeof line - 1) : NULL;
+        if (!next) return rc;
+        at = (size_t)(next - t.text) + 1;
+    }
 }
 
 /* Behind a thought that stands at `at`, which may say anything, a call too; the text's end: it has none.  at: none
@@ -117,7 +133,7 @@ static int list_as(enum form_calls how, struct form_text t, struct form_calls_sa
         if (rc != FORMS_OTHER) return rc;
     }
     if (how == FORM_CALLS_LLAMA3) {
-        const int rc = list_in_a_row(how, t, l, err);
+        const int rc = list_in_a_row(how, t, &(size_t){0}, l, err);
         if (rc != FORMS_OTHER) return rc;
         forms_calls_free(l);
     }
@@ -125,7 +141,7 @@ static int list_as(enum form_calls how, struct form_text t, struct form_calls_sa
         const int rc = form_list_tags(t, l, err);
         if (rc != FORMS_OTHER) return rc;
     }
-    return forms_by_tokens(how) ? list_by_tokens(t, l, err) : list_in_a_row(FORM_CALLS_OWN, t, l, err);
+    return forms_by_tokens(how) ? list_by_tokens(t, l, err) : list_at_end(t, l, err);
 }
 
 int forms_read_calls(enum form_calls how, const char *text, size_t len, struct form_calls_said *out, struct err *err)

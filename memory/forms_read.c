@@ -170,7 +170,8 @@ static int read_bare_call(struct form_text t, struct form_call *out, struct err 
     return err_set(err, FORMS_OTHER, "no call of a tool");
 }
 
-/* Behind what else was said and a blank line.  Looking for it is linear: JSON ends where another call could begin. */
+/* Behind what else was said, where a line begins with it.  Looking for it is linear: JSON ends where another call could
+ * begin. */
 static int read_last_call(const char *text, size_t len, struct form_call *out, struct err *err)
 {
     struct form_text open, close, t = trim((struct form_text){text, len});
@@ -180,11 +181,10 @@ static int read_last_call(const char *text, size_t len, struct form_call *out, s
         memcmp(t.text + t.len - close.len, close.text, close.len) != 0)
         return rc;
     while (rc == FORMS_BAD) {
-        const char *end = t.text + t.len, *line = find(t, form_text("\n\n")).text;
+        const char *end = t.text + t.len, *line = find(t, form_text("\n")).text;
         if (!line) break;
-        t = (struct form_text){line + 1, (size_t)(end - line) - 1}; /* its newline may begin another */
-        if (t.len > open.len && memcmp(t.text + 1, open.text, open.len) == 0)
-            rc = forms_read_call(t.text + 1, t.len - 1, out, err);
+        t = (struct form_text){line + 1, (size_t)(end - line) - 1};
+        if (t.len > open.len && memcmp(t.text, open.text, open.len) == 0) rc = forms_read_call(t.text, t.len, out, err);
     }
     return rc;
 }
@@ -207,8 +207,7 @@ int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct
         rc = form_find_tags(text, len, any, out, err);
         if (!any || rc != FORMS_OTHER) return rc;
     }
-    if (any || forms_by_tokens(how)) return read_last_call(text, len, out, err);
-    return forms_read_call(text, len, out, err);
+    return read_last_call(text, len, out, err);
 }
 
 void forms_call_free(struct form_call *c)

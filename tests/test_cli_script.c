@@ -578,6 +578,28 @@ TEST(script_an_agent_that_was_stopped_says_so_where_its_answer_would_stand)
     answered = answers;
 }
 
+/* Of a call below words the words are shown, and it is made; one in a line is words. */
+TEST(script_a_call_may_stand_below_words)
+{
+    static const char calls[] = "<tool_call>{\\\"name\\\":\\\"calculator\\\",\\\"arguments\\\":{\\\"expression\\\":"
+                                "\\\"6*7\\\"}}</tool_call>";
+    char text[600];
+    for (int pause = 0; pause < 2; pause++) {
+        snprintf(text, sizeof text, "{\"answer\":\"<think>hm</think> I reckon <tool.%s%s\"}\n{\"answer\":\"It is "
+                 "42.\"}\n", pause ? "\\n\\n" : "\\n", calls);
+        answered = text;
+        CHECK_EQ(RUN("What is it?\n", "--no-save", "--tools", "calculator"), 0);
+        CHECK_STR(out(), pause ? "<think>hm</think> I reckon <tool.\n\nIt is 42.\n"
+                               : "<think>hm</think> I reckon <tool.\nIt is 42.\n");
+        check_has(err(), "[calculator {\"expression\":\"6*7\"}: ");
+    }
+    snprintf(text, sizeof text, "{\"answer\":\"So: %s\"}\n", calls);
+    answered = text;
+    CHECK_EQ(RUN("What is it?\n", "--no-save", "--tools", "calculator"), 0);
+    check_has(out(), "So: <tool_call>{\"name\":");
+    answered = answers;
+}
+
 /* What a part of a map says goes to stdout in one piece, when it has ended. */
 TEST(script_an_agent_of_a_map_that_was_stopped_says_so_too)
 {

@@ -69,6 +69,12 @@ TEST(forms_calls_of_one_answer_are_all_of_them_in_their_order)
         {FORM_CALLS_OWN, CALL(READ("a")) "\n" CALL(READ("b")), "a,b", CALL(READ("a")) "|\n" CALL(READ("b"))},
         {FORM_CALLS_OWN, " " CALL("\n" READ("a") "\n") CALL(READ("b")) "\n\n" CALL(READ("c")) "\n", "a,b,c", NULL},
         {FORM_CALLS_OWN, CALL(READ("a</tool_call>")) CALL(READ("b")), "a</tool_call>,b", NULL},
+        {FORM_CALLS_OWN, "I look.\n" CALL(READ("a")) CALL(READ("b")), "a,b", "I look.\n" CALL(READ("a")) "|"
+         CALL(READ("b"))},
+        {FORM_CALLS_OWN, "So:\n" CALL(READ("x")) "\nBut first\n\n" CALL(READ("a")) "\n" CALL(READ("b")), "a,b",
+         "So:\n" CALL(READ("x")) "\nBut first\n\n" CALL(READ("a")) "|\n" CALL(READ("b"))},
+        {FORM_CALLS_LLAMA3, "I look.\n" CALL(READ("a")) CALL(READ("b")), "a,b", NULL},
+        {FORM_CALLS_GRANITE3, "I look.\n\n" CALL(READ("a")) CALL(READ("b")), "a,b", NULL},
         {FORM_CALLS_LLAMA3, BARE("a") "; " BARE("b"), "a,b", BARE("a") "|; " BARE("b")},
         {FORM_CALLS_LLAMA3, BARE("a") "\n" BARE("b") BARE("c"), "a,b,c", NULL},
         {FORM_CALLS_LLAMA3, CALL(READ("a")) CALL(READ("b")), "a,b", NULL},
@@ -91,6 +97,7 @@ TEST(forms_calls_of_one_call_are_the_whole_text)
 {
     static const struct row row[] = {
         {FORM_CALLS_OWN, " " CALL(READ("a")) "\n", "a", " " CALL(READ("a")) "\n"},
+        {FORM_CALLS_OWN, "x\n" CALL(READ("a")) "\n", "a", "x\n" CALL(READ("a")) "\n"},
         {FORM_CALLS_LLAMA3, BARE("a"), "a", BARE("a")},
         {FORM_CALLS_MISTRAL3, "[" READ("a") "]", "a", "[" READ("a") "]"},
         {FORM_CALLS_MISTRAL11, "x\n\n" CALL(READ("a")), "a", "x\n\n" CALL(READ("a"))},
@@ -106,7 +113,9 @@ TEST(forms_calls_are_none_where_one_is_broken)
         {FORM_CALLS_OWN, CALL(READ("a")) "\n" CALL("{}"), "", NULL},
         {FORM_CALLS_OWN, CALL(READ("a")) " and " CALL(READ("b")), "", NULL},
         {FORM_CALLS_OWN, CALL(READ("a")) "\n<tool_call>" READ("b"), "", NULL},
-        {FORM_CALLS_OWN, "I look.\n" CALL(READ("a")) CALL(READ("b")), "", NULL},
+        {FORM_CALLS_OWN, "I look. " CALL(READ("a")) CALL(READ("b")), "", NULL},
+        {FORM_CALLS_OWN, "I look.\n" CALL(READ("a")) CALL(READ("b")) "\nSo.", "", NULL},
+        {FORM_CALLS_OWN, "I look.\n" CALL(READ("a")) "\nThen\n" CALL(READ("b")) "x", "", NULL},
         {FORM_CALLS_OWN, CALL(READ("a")) "; " CALL(READ("b")), "", NULL},
         {FORM_CALLS_OWN, "", "", NULL},
         {FORM_CALLS_LLAMA3, BARE("a") "; {\"name\":\"Ann\",\"parameters\":{}}", "", NULL},

@@ -107,13 +107,13 @@ TEST(forms_read_call_in_the_form_of_mistral)
     CHECK_EQ(MISTRAL("{\"name\":\"read\",\"parameters\":{}}"), FORMS_OTHER);
 }
 
-/* Behind what else was said, and a blank line. */
-TEST(forms_read_call_of_harmony_at_the_end)
+/* Behind what else was said, where a line begins with it. */
+TEST(forms_read_call_at_the_end)
 {
 #define READ CALL("{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}")
     static const struct { const char *text; bool call; } row[] = {
         {READ, true}, {"I look.\n\n" READ, true}, {"a\n\n<tool_call>no\n\n" READ "\n", true},
-        {"a\n\n" CALL("{}") "\n\n" READ, true}, {"a\n\n\n" READ, true}, {"a\n" READ, false}, {"a " READ, false},
+        {"a\n\n" CALL("{}") "\n\n" READ, true}, {"a\n\n\n" READ, true}, {"a\n" READ, true}, {"a " READ, false},
         {"a\n\n" READ "\n\nb", false}, {"a\n\n" READ "\n\n" CALL("{}"), false}, {"a\n\n" CALL(""), false},
         {"a\n\n", false}, {"\n\n</tool_call>", false},
         {"a\n\n" CALL("{\"name\":\"x\",\"arguments\":{\"s\":\"\\n\\n<tool_call>\"}}"), true},
@@ -121,14 +121,14 @@ TEST(forms_read_call_of_harmony_at_the_end)
     struct form_call c;
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         const size_t n = strlen(row[i].text);
-        for (int k = 0; k < 2; k++) {
-            const enum form_calls how = k ? FORM_CALLS_ANY : FORM_CALLS_HARMONY;
+        for (int k = 0; k < 4; k++) {
+            static const enum form_calls each[] = {FORM_CALLS_ANY, FORM_CALLS_HARMONY, FORM_CALLS_OWN,
+                                                   FORM_CALLS_LLAMA3};
+            const enum form_calls how = each[k];
             if ((forms_read_call_as(how, row[i].text, n, &c, &err) == 0) != row[i].call)
                 check_fail(__FILE__, __LINE__, "%s", row[i].text);
             forms_call_free(&c);
         }
-        CHECK_EQ(forms_read_call_as(FORM_CALLS_OWN, row[i].text, n, &c, &err) == 0, i == 0); /* nobody else's */
-        forms_call_free(&c);
     }
     struct buf many = {0}; /* what looks like calls costs no more than its bytes */
     while (many.len < FORMS_READ_LIMIT - 40) buf_puts(&many, "\n\n<tool_call>{\"name\":[");
