@@ -201,8 +201,8 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     (*place)->carried = carried;
     (*place)->strict = begun;
     say_thinking(s, r, *place);
-    const bool harmony = s->cfg.template == TEMPLATE_HARMONY; /* a grammar's calls are text */
-    const bool mistral = template_marks_calls(s->cfg.template) && !r->grammar;
+    const bool harmony = s->cfg.template == TEMPLATE_HARMONY;
+    const bool mistral = template_marks_calls(s->cfg.template) && !r->grammar; /* whose calls are text */
     if ((mistral || harmony) && !s->cfg.heard) request_channels(*place, s->cfg.vocab, mistral);
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;

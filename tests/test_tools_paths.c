@@ -32,6 +32,7 @@ static void make_world(void)
     snprintf(path, sizeof path, "%s/secret", rig.outer);
     CHECK_EQ(symlinkat(path, w, "absolute"), 0);
     CHECK_EQ(symlinkat("d/b", w, "in"), 0);
+    CHECK_EQ(symlinkat("/d/b", w, "rooted"), 0); /* the workspace is nobody's root */
     CHECK_EQ(symlinkat("loop", w, "loop"), 0);
     CHECK_EQ(symlinkat("..", w, "d/up"), 0);
     CHECK_EQ(symlinkat("../d/.//", w, "d/again"), 0);
@@ -65,7 +66,8 @@ static void outside_is_as_it_was(void)
 static void try_to_escape(void)
 {
     static const char *const names[] = {
-        "../secret", "../other/secret", "d/../../secret", "out", "outdir/secret", "./out", "absolute", "magic/secret",
+        "../secret", "../other/secret", "d/../../secret", "out", "outdir/secret", "./out", "absolute", "rooted",
+        "magic/secret",
         "loop", "d/../outdir/secret", "/etc/passwd", "/", "/proc/self/fd/0", "//etc/passwd", "../work/../secret",
         "a\x01", "\x7f", "x\ny"};
     make_world();
@@ -102,6 +104,7 @@ static void try_the_rest(void)
     CALL_SAYS(&rig, "inside a", "read", "{s:s}", "path", "d/../a");
     CALL_SAYS(&rig, "inside b", "read", "{s:s}", "path", "d/up/./d//again/b");
     CALL_ERROR(&rig, "error: no such file: a/../a", "read", "{s:s}", "path", "a/../a");
+    CALL_ERROR(&rig, "error: no such file: d/../a/../a", "read", "{s:s}", "path", "d/../a/../a");
     CALL_ERROR(&rig, "error: no such file: none/../a", "read", "{s:s}", "path", "none/../a");
     CALL_ERROR(&rig, "error: no such file: in/", "read", "{s:s}", "path", "in/");
     CALL_ERROR(&rig, "error: no such file: in/b", "read", "{s:s}", "path", "in/b");
