@@ -133,10 +133,11 @@ void app_engine_sizes(const struct opts *o, const struct crew *c, struct engine_
     if (cfg->ctx > 0) cfg->kept_seqs = MIN(c->n_agents, AT_ONCE);
 }
 
-/* So many agents that differ in their tools may ask at once.  All tools of assets/forms/ together take some 800 states,
- * so there is room for twice as many; about 1.4 MiB each with the embedded vocabulary. */
+/* So many agents that differ in their tools may ask at once.  All tools of assets/forms/ together take some 800 states;
+ * clients have more of them, and schemas that refer to themselves (RECURSIVE_STATES); about 2.8 MiB each with the embedded
+ * vocabulary. */
 enum { GRAMMARS = 4 };
-#define GRAMMARS_SIZE ((struct grammar_limits){.states = 2048, .nodes = 8192, .depth = 16, .masks = 32})
+#define GRAMMARS_SIZE ((struct grammar_limits){.states = 4096, .nodes = 16384, .depth = GRAMMAR_DEPTH, .masks = 32})
 
 /* A chat by hand is fast once a device has shown that right; what others will compare is exact unless asked. */
 static bool wants_fast(const struct opts *o)

@@ -82,6 +82,26 @@ struct grammar *grammar_compile(const struct grammar_index *x, const struct gram
     return grammar_read(g, source, err) || grammar_determine(g, err) ? NULL : g;
 }
 
+long grammar_states_about(const char *schema, size_t n, const struct grammar_limits *limits, struct err *err)
+{
+    const struct grammar_source source = {.schema = schema, .n_schema = n};
+    struct grammar *g = calloc(1, sizeof *g);
+    struct node *nodes = calloc((size_t)limits->nodes, sizeof *nodes);
+    if (!g || !nodes) {
+        free(g);
+        free(nodes);
+        return err_set(err, GRAMMAR_NO_MEMORY, "no memory for %d nodes", limits->nodes);
+    }
+    g->limits = *limits;
+    g->make.node = nodes;
+    long states = grammar_read(g, &source, err);
+    for (int i = 0; states >= 0 && i < g->make.n_node; i++)
+        states += nodes[i].kind == NODE_STRING ? STR_PLACES : nodes[i].kind == NODE_RANGE;
+    free(g);
+    free(nodes);
+    return states;
+}
+
 int grammar_states(const struct grammar *g) { return g->n_states; }
 
 struct grammar_state grammar_begin(const struct grammar *g)

@@ -26,7 +26,8 @@
  *     oneOf       one of these; refused if a text exists that two of them accept
  *     title, description, default, examples, $schema, $comment: passed over
  * Everything else is refused by its name and its place (a JSON pointer): $ref, minimum, multipleOf, not, ...
- * Without $ref no schema is recursive, so the automaton is finite and needs no stack.
+ * Without $ref no schema is recursive, so the automaton is finite and needs no stack (app/serve/api_schema.h writes out
+ * so much of a client's recursive one as there is room for).
  *
  * Texts.  JSON without blanks, as assets/forms/ writes it; with source.blanks, one space may follow each ':' and ','
  * (but not inside a const or enum).
@@ -128,6 +129,10 @@ enum { GRAMMAR_CALLS = 1, GRAMMAR_ANSWER = 2, GRAMMAR_TEXT = 4 };
  * not known.  Whether a format is. */
 long grammar_pattern_nodes(const char *pattern, size_t n, const char **why);
 bool grammar_knows_format(const char *name);
+
+/* About how many states a value of the schema takes; enum grammar_error: err.  Heap is taken meanwhile, 12 bytes a
+ * node. */
+long grammar_states_about(const char *schema, size_t n, const struct grammar_limits *limits, struct err *err);
 
 /* What one grammar takes, compiling included; SIZE_MAX: limits are out of their range. */
 size_t grammar_bytes(const struct grammar_index *x, const struct grammar_limits *limits);

@@ -226,9 +226,12 @@ TEST(schemas_are_read_as_libraries_write_them)
         "'#/properties/a/anyOf/0'}},'required':['a','b']}",
         "{'type':'object','properties':{'a':{'$ref':'#/$defs/app~1models.Name%5Bstr%5D'}},'required':['a'],'$defs':"
         "{'app/models.Name[str]':{'type':'string'}}}",
+        "{'allOf':[{'$ref':'#/$defs/T'},{'required':['a']}],'$defs':{'T':{'type':'object','properties':{'a':{'type':"
+        "'array','items':{'$ref':'#/$defs/T'}}}}}}",
     };
     static const struct { const char *schema, *words; } bad[] = {
-        {"{'type':'object','properties':{'a':{'$ref':'#'}}}", "refers to itself"},
+        {"{'type':'object','properties':{'a':{'$ref':'#'}},'required':['a']}", "no value is valid, or none that ends"},
+        {"{'allOf':[{'type':'string','pattern':'a'},{'pattern':'b'}]}", "allOf is not known"},
         {"{'type':'object','properties':{'a':{'$ref':'#/$defs/No'}}}", "a definition that is not in it"},
         {"{'type':'object','properties':{'a':{'$ref':'#/%zz'}}}", "a definition that is not in it"},
         {"{'type':'object','properties':{'a':{'type':'string','pattern':'(?=x)'}}}", "without \"strict\""},

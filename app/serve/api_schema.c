@@ -1,335 +1,24 @@
-/* api_schema.c - the schemas that clients send, as the engine's grammars read them: references to definitions are put
- * in place.  What a grammar does not know stays as it is, and is refused there by its name. */
-#include "app/serve/api.h"
-#include <ctype.h>
-#include <math.h>
+/* api_schema.c - what an answer, or a call of a client's tools, is held to: schemas for the engine's grammars. */
+#include "app/serve/api_schema.h"
 
-enum { DEPTH = 24, NODES = 16384, ANY_DEPTH = 1, LOOSE_DEPTH = 2, ANSWER_DEPTH = 3, REF_KEY = 256,
-       PATTERN_NODES = 2000, LENGTH_HELD = 64 };
+enum { LOOSE_DEPTH = 2, ANSWER_DEPTH = 3 };
 
-/* What may be left out of a schema: nothing that says what is valid; or, where nobody asked that it be held to, what no
- * grammar can say or what makes one large; or all that says more than which types there are; and all words besides that
- * no grammar knows. */
-enum leaves { LEAVES_NOTHING, LEAVES_UNHELD, LEAVES_FINER, LEAVES_UNKNOWN };
+/* How many of a definition that refers to itself may be inside each other: as many of these as leave room for others in
+ * a grammar (app.c: 4096 states), and one at least. */
+static const int insides[] = {8, 5, 3, 2, 1};
+enum { RECURSIVE_STATES = 2000, RECURSIVE_NODES = 16384 };
 
-struct resolving {
-    const json_t *root; /* what "#/..." is looked up in */
-    enum leaves leaves;
-    int nodes;
-    const char *why;
-};
-
-static json_t *stop(struct resolving *r, const char *why)
+/* Whether a schema that was written out so may be used: one that is refused whatever its size is, too, to be refused
+ * where its words are known. */
+static bool has_room(const json_t *made)
 {
-    if (!r->why) r->why = why;
-    return NULL;
-}
-
-/* Any JSON, nested so deep at most: a grammar has an end. */
-static json_t *any_value(int depth)
-{
-    json_t *all = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}]", "type", "string", "type", "number", "type", "boolean",
-                            "type", "null");
-    if (depth > 0)
-        json_array_append_new(all, json_pack("{s:s, s:o}", "type", "array", "items", any_value(depth - 1)));
-    if (depth > 0)
-        json_array_append_new(all, json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
-                                             any_value(depth - 1)));
-    return json_pack("{s:o}", "anyOf", all);
-}
-
-/* A value more, and a text: 64 bytes of that count as another.  false: it is too much. */
-static bool count(struct resolving *r, size_t text)
-{
-    r->nodes += 1 + (int)MIN(text / 64, (size_t)NODES);
-    return r->nodes <= NODES;
-}
-
-/* All that a copy of v takes. */
-static bool count_all(struct resolving *r, const json_t *v)
-{
-    const char *key;
-    json_t *one;
-    size_t i;
-    json_array_foreach(v, i, one)
-        if (!count_all(r, one)) return false;
-    json_object_foreach((json_t *)(uintptr_t)v, key, one)
-        if (!count(r, strlen(key)) || !count_all(r, one)) return false;
-    return count(r, json_string_length(v));
-}
-
-/* One key of a JSON pointer (RFC 6901) in a fragment of a URI; -1: it is none, or too long. */
-static int spell_key(const char *p, size_t n, char key[REF_KEY])
-{
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        unsigned byte = (unsigned char)p[i];
-        if (k + 1 == REF_KEY) return -1;
-        if (byte == '%') {
-            char hex[3] = {0};
-            if (i + 2 >= n || !isxdigit((unsigned char)p[i + 1]) || !isxdigit((unsigned char)p[i + 2])) return -1;
-            memcpy(hex, p + i + 1, 2);
-            byte = (unsigned)strtoul(hex, NULL, 16);
-            if (byte == 0) return -1;
-            i += 2;
-        }
-        key[k++] = (char)byte;
-    }
-    key[k] = '\0';
-    for (char *at = key; (at = strchr(at, '~')); at++) {
-        if (at[1] != '0' && at[1] != '1') return -1;
-        *at = at[1] == '0' ? '~' : '/';
-        memmove(at + 1, at + 2, strlen(at + 2) + 1);
-    }
-    return 0;
-}
-
-const json_t *api_look_up(const json_t *root, const char *ref)
-{
-    const json_t *at = root;
-    if (strcmp(ref, "#") != 0 && strncmp(ref, "#/", 2) != 0) return NULL;
-    for (const char *p = ref + MIN(strlen(ref), (size_t)2); at && *p;) {
-        char key[REF_KEY], *end;
-        const size_t n = strcspn(p, "/");
-        if (spell_key(p, n, key)) return NULL;
-        const unsigned long i = json_is_array(at) ? strtoul(key, &end, 10) : 0;
-        if (json_is_array(at)) at = *key >= '0' && *key <= '9' && !*end ? json_array_get(at, i) : NULL;
-        else at = json_object_get(at, key);
-        p += n + (p[n] == '/');
-    }
-    return at;
-}
-
-/* What a value in a schema is: in a map of properties a key is a name, and a value of an enum is no schema. */
-enum kind { SCHEMA, SCHEMAS, PROPERTIES, VALUE };
-
-static enum kind kind_under(const char *key)
-{
-    static const struct { const char *key; enum kind kind; } known[] = {
-        {"properties", PROPERTIES}, {"items", SCHEMA}, {"additionalProperties", SCHEMA}, {"anyOf", SCHEMAS},
-        {"oneOf", SCHEMAS}, {"allOf", SCHEMAS}, {"prefixItems", SCHEMAS},
-    };
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (strcmp(known[i].key, key) == 0) return known[i].kind;
-    return VALUE;
-}
-
-static json_t *resolve(struct resolving *r, const json_t *v, int depth, enum kind kind);
-
-static json_t *resolve_list(struct resolving *r, const json_t *v, int depth)
-{
-    json_t *out = json_array();
-    const json_t *one;
-    size_t i;
-    json_array_foreach(v, i, one) {
-        json_t *made = resolve(r, one, depth, SCHEMA);
-        if (!made || json_array_append_new(out, made)) {
-            json_decref(out);
-            return stop(r, "no memory for it");
-        }
-    }
-    return out;
-}
-
-static bool is_one_of(const char *key, const char *const *list)
-{
-    while (*list && strcmp(*list, key) != 0) list++;
-    return *list != NULL;
-}
-
-static bool has_type(const json_t *v, const char *name)
-{
-    const json_t *type = json_object_get(v, "type");
-    return json_is_string(type) && strcmp(json_string_value(type), name) == 0;
-}
-
-static const char *const of_strings[] = {"format", "pattern", "minLength", "maxLength", NULL};
-static const char *const of_numbers[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
-                                         NULL};
-
-/* A grammar holds a string to one of the three, and to none that makes it large. */
-static bool holds_string(const json_t *v, const char *key)
-{
-    const json_t *pattern = json_object_get(v, "pattern"), *format = json_object_get(v, "format");
-    const json_t *length = json_object_get(v, key);
-    const long nodes = json_is_string(pattern) ? grammar_pattern_nodes(json_string_value(pattern),
-                                                                       json_string_length(pattern), NULL) : -1;
-    const bool by_pattern = nodes >= 0 && nodes <= PATTERN_NODES;
-    const bool by_format = !by_pattern && json_is_string(format) && grammar_knows_format(json_string_value(format));
-    if (strcmp(key, "pattern") == 0) return by_pattern;
-    if (strcmp(key, "format") == 0) return by_format;
-    return !by_pattern && !by_format && json_is_integer(length) && json_integer_value(length) <= LENGTH_HELD;
-}
-
-static bool holds_number(const json_t *v, const char *key)
-{
-    const json_t *bound = json_object_get(v, key);
-    return json_is_number(bound) && fabs(json_number_value(bound)) < 1e15 && strcmp(key, "multipleOf") != 0;
-}
-
-/* Of values that are told one by one, or of another type, no such word says anything. */
-static bool says_nothing(const json_t *v, const char *key)
-{
-    const bool text = is_one_of(key, of_strings), number = is_one_of(key, of_numbers);
-    const bool numeric = has_type(v, "integer") || has_type(v, "number");
-    if (!text && !number) return false;
-    if (json_object_get(v, "enum") || json_object_get(v, "const")) return true;
-    return json_is_string(json_object_get(v, "type")) && (text ? !has_type(v, "string") : !numeric);
-}
-
-/* The word that lists schemas of which the value has one; NULL: there is none. */
-static const char *chosen_from(const json_t *v)
-{
-    return json_object_get(v, "anyOf") ? "anyOf" : json_object_get(v, "oneOf") ? "oneOf" : NULL;
-}
-
-static bool is_in_enum(const json_t *v, const json_t *value)
-{
-    const json_t *one;
-    size_t i;
-    json_array_foreach(json_object_get(v, "enum"), i, one)
-        if (value && json_equal(one, value)) return true;
-    return false;
-}
-
-/* Keywords that say nothing of what is valid; and those that a looser grammar leaves out.  An object without others'
- * properties is valid where these may be there. */
-static bool is_left_out(const struct resolving *r, const json_t *v, const char *key)
-{
-    static const char *const words[] = {"title", "description", "default", "examples", "$schema", "$comment",
-                                        "discriminator", "readOnly", "writeOnly", "deprecated", "$id", "xml",
-                                        "externalDocs", "example", "nullable", NULL}; /* nullable: false */
-    static const char *const known[] = {"type", "const", "enum", "properties", "required", "additionalProperties",
-                                        "prefixItems", "items", "minItems", "maxItems", "anyOf", "oneOf", NULL};
-    static const char *const never[] = {"uniqueItems", "minProperties", "maxProperties", "contentEncoding",
-                                        "contentMediaType", NULL};
-    static const char *const definitions[] = {"$defs", "definitions", NULL};
-    if (is_one_of(key, definitions)) return true; /* they were looked up */
-    if (strcmp(key, "additionalProperties") == 0) return json_object_size(json_object_get(v, "properties")) > 0;
-    if (strcmp(key, "required") == 0) return json_is_null(json_object_get(v, key));
-    if (r->leaves == LEAVES_UNKNOWN && chosen_from(v) && strcmp(key, chosen_from(v)) != 0) return true;
-    if (strcmp(key, "enum") == 0 && is_in_enum(v, json_object_get(v, "const"))) return true;
-    if (is_one_of(key, words) || says_nothing(v, key)) return true;
-    if (r->leaves == LEAVES_NOTHING) return false;
-    const bool text = is_one_of(key, of_strings), number = is_one_of(key, of_numbers);
-    if (!text && !number) return is_one_of(key, never) || (r->leaves == LEAVES_UNKNOWN && !is_one_of(key, known));
-    return r->leaves >= LEAVES_FINER || !(text ? holds_string(v, key) : holds_number(v, key));
-}
-
-/* {"type": ["string", "null"], ...} as an anyOf of one each. */
-static json_t *each_type(const json_t *v)
-{
-    json_t *all = json_array(), *type;
-    size_t i;
-    json_array_foreach(json_object_get(v, "type"), i, type) {
-        const char *name = json_string_value(type);
-        bool bare = name && (strcmp(name, "null") == 0 || strcmp(name, "boolean") == 0);
-        json_t *one = bare ? json_object() : json_copy((json_t *)(uintptr_t)v);
-        json_object_set(one, "type", type);
-        json_array_append_new(all, one);
-    }
-    return json_pack("{s:o}", "anyOf", all);
-}
-
-/* {"nullable": true, ...}, OpenAPI's word, as an anyOf. */
-static json_t *or_null(const json_t *v)
-{
-    json_t *one = json_copy((json_t *)(uintptr_t)v);
-    json_object_del(one, "nullable");
-    return json_pack("{s:[o, {s:s}]}", "anyOf", one, "type", "null");
-}
-
-/* Values that are told one by one need no list of their types. */
-static json_t *without_type(const json_t *v)
-{
-    json_t *one = json_copy((json_t *)(uintptr_t)v);
-    json_object_del(one, "type");
-    return one;
-}
-
-/* A grammar wants to know what kind of value it is of: where the words that said so were left out, any.  v is taken. */
-static json_t *of_some_kind(json_t *v)
-{
-    static const char *const saying[] = {"type", "const", "enum", "anyOf", "oneOf"};
-    const char *meant = json_object_get(v, "properties") ? "object" : json_object_get(v, "items") ? "array" : NULL;
-    for (size_t i = 0; i < COUNT_OF(saying); i++)
-        if (json_object_get(v, saying[i])) return v;
-    if (meant && json_object_set_new(v, "type", json_string(meant)) == 0) return v;
-    json_decref(v);
-    return any_value(ANY_DEPTH);
-}
-
-static json_t *resolve_object(struct resolving *r, const json_t *v, int depth, enum kind kind)
-{
-    json_t *out = json_object(), *one;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)v, key, one) {
-        if (kind == SCHEMA && is_left_out(r, v, key)) continue;
-        r->nodes += (int)MIN(strlen(key) / 64, (size_t)NODES);
-        json_t *made = resolve(r, one, depth, kind == SCHEMA ? kind_under(key) : SCHEMA);
-        const bool choice = kind == SCHEMA && r->leaves == LEAVES_UNKNOWN && strcmp(key, "oneOf") == 0;
-        if (!made || json_object_set_new(out, choice ? "anyOf" : key, made)) { /* two may be so */
-            json_decref(out);
-            return stop(r, "no memory for it");
-        }
-    }
-    return kind == SCHEMA && r->leaves == LEAVES_UNKNOWN ? of_some_kind(out) : out;
-}
-
-/* A schema that leaves open what its items or properties are: any JSON.  NULL: it is none. */
-static json_t *open_schema(const json_t *v)
-{
-    const json_t *others = json_object_get(v, "additionalProperties");
-    json_t *out;
-    if (json_is_true(v) || (json_is_object(v) && json_object_size(v) == 0)) return any_value(ANY_DEPTH);
-    const bool list = has_type(v, "array") && !json_object_get(v, "items") && !json_object_get(v, "prefixItems");
-    const bool map = has_type(v, "object") && !json_object_get(v, "properties") &&
-                     (!others || json_is_true(others) || (json_is_object(others) && json_object_size(others) == 0));
-    if ((!list && !map) || !(out = json_copy((json_t *)(uintptr_t)v))) return NULL;
-    json_object_set_new(out, list ? "items" : "additionalProperties", any_value(ANY_DEPTH));
-    return out;
-}
-
-static json_t *resolve_schema(struct resolving *r, const json_t *v, int depth)
-{
-    json_t *open = open_schema(v);
-    if (open) {
-        json_t *made = resolve(r, open, depth, SCHEMA);
-        json_decref(open);
-        return made;
-    }
-    const json_t *ref = json_object_get(v, "$ref"), *all = json_object_get(v, "allOf");
-    const bool fixed = json_object_get(v, "enum") || json_object_get(v, "const");
-    if (json_is_string(ref)) {
-        const json_t *to = api_look_up(r->root, json_string_value(ref));
-        return to ? resolve(r, to, depth, SCHEMA) : stop(r, "it refers to a definition that is not in it");
-    }
-    const bool nullable = json_is_true(json_object_get(v, "nullable"));
-    const bool types = json_is_array(json_object_get(v, "type"));
-    if (nullable || types) {
-        json_t *other = nullable ? or_null(v) : fixed ? without_type(v) : each_type(v);
-        json_t *made = other ? resolve(r, other, depth, SCHEMA) : stop(r, "no memory for it");
-        json_decref(other);
-        return made;
-    }
-    if (json_array_size(all) == 1 && json_is_object(json_array_get(all, 0)))
-        return resolve(r, json_array_get(all, 0), depth, SCHEMA);
-    return resolve_object(r, v, depth, SCHEMA);
-}
-
-static const char too_large[] = "it is too large when its references are written out";
-
-/* A copy; NULL: r->why. */
-static json_t *resolve(struct resolving *r, const json_t *v, int depth, enum kind kind)
-{
-    if (depth > DEPTH) return stop(r, "it is nested too deeply, or refers to itself");
-    if (!count(r, 0)) return stop(r, too_large);
-    if (kind == SCHEMA && (json_is_object(v) || json_is_true(v))) return resolve_schema(r, v, depth + 1);
-    if (kind == PROPERTIES && json_is_object(v)) return resolve_object(r, v, depth + 1, PROPERTIES);
-    if (kind == SCHEMAS && json_is_array(v)) return resolve_list(r, v, depth + 1);
-    if (!count_all(r, v)) return stop(r, too_large);
-    json_t *copy = json_deep_copy(v);
-    return copy ? copy : stop(r, "no memory for it");
+    const struct grammar_limits limits = {.states = RECURSIVE_STATES, .nodes = RECURSIVE_NODES, .depth = GRAMMAR_DEPTH};
+    struct buf text = {0};
+    struct err err = {0};
+    api_put_json(made, JSON_COMPACT, &text);
+    const long states = text.failed ? GRAMMAR_NO_MEMORY : grammar_states_about(text.data, text.len, &limits, &err);
+    buf_free(&text);
+    return states == GRAMMAR_REFUSED || (states >= 0 && states <= RECURSIVE_STATES);
 }
 
 /* schema is taken. */
@@ -360,11 +49,15 @@ static int keep_coarse(struct api_ask *a, json_t *less, struct api_error *e)
 
 static json_t *answer_of(const json_t *schema, enum leaves leaves, const char **why)
 {
-    struct resolving r = {.root = schema, .leaves = leaves};
-    json_t *made = schema ? resolve(&r, schema, 0, SCHEMA)
-                          : json_pack("{s:s, s:o}", "type", "object", "additionalProperties", any_value(ANSWER_DEPTH));
-    *why = r.why ? r.why : "no memory for it";
-    return made;
+    if (!schema)
+        return json_pack("{s:s, s:o}", "type", "object", "additionalProperties", api_any_value(ANSWER_DEPTH));
+    for (size_t i = 0;; i++) {
+        struct resolving r = {.root = schema, .leaves = leaves, .inside = insides[i]};
+        json_t *made = api_resolve(&r, schema);
+        *why = r.why ? r.why : "no memory for it";
+        if (i + 1 == COUNT_OF(insides) || (made && (!r.recursive || has_room(made)))) return made;
+        json_decref(made);
+    }
 }
 
 /* A call, or the answer. */
@@ -395,12 +88,13 @@ int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, s
 }
 
 /* {"name": NAME, "arguments": {...}} */
-static json_t *call_of(const json_t *tool, enum leaves leaves, struct resolving *r)
+static json_t *call_of(const json_t *tool, enum leaves leaves, int inside, struct resolving *r)
 {
     const json_t *f = json_object_get(tool, "function"), *parameters = json_object_get(f, "parameters");
     const bool strict = json_is_true(json_object_get(f, "strict"));
-    *r = (struct resolving){.root = parameters, .leaves = strict ? LEAVES_NOTHING : leaves};
-    json_t *arguments = json_object_size(parameters) > 0 ? resolve(r, parameters, 0, SCHEMA)
+    *r = (struct resolving){.root = parameters, .leaves = strict ? LEAVES_NOTHING : leaves,
+                            .inside = inside};
+    json_t *arguments = json_object_size(parameters) > 0 ? api_resolve(r, parameters)
                                                          : json_pack("{s:s, s:{}}", "type", "object", "properties");
     if (!arguments) return NULL;
     return json_pack("{s:s, s:[s,s], s:{s:{s:O}, s:o}}", "type", "object", "required", "name", "arguments",
@@ -408,15 +102,18 @@ static json_t *call_of(const json_t *tool, enum leaves leaves, struct resolving 
 }
 
 /* NULL: e says why. */
-static json_t *calls_of(const struct api_ask *a, enum leaves leaves, struct api_error *e)
+static json_t *calls_inside(const struct api_ask *a, enum leaves leaves, int inside, bool *recursive,
+                            struct api_error *e)
 {
     json_t *one_of = json_array(), *t;
     struct resolving r = {0};
     size_t i;
+    *recursive = false;
     json_array_foreach(a->tools, i, t) {
         const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
         if (a->choice == API_NAMED && strcmp(name, a->named) != 0) continue;
-        json_t *made = call_of(t, leaves, &r);
+        json_t *made = call_of(t, leaves, inside, &r);
+        *recursive |= r.recursive;
         if (made && json_array_append_new(one_of, made) == 0) continue;
         json_decref(one_of);
         api_fail(e, 400, "invalid_value", "tools", "the parameters of %.64s cannot be used: %s", name,
@@ -424,6 +121,17 @@ static json_t *calls_of(const struct api_ask *a, enum leaves leaves, struct api_
         return NULL;
     }
     return json_pack("{s:o}", "oneOf", one_of);
+}
+
+static json_t *calls_of(const struct api_ask *a, enum leaves leaves, struct api_error *e)
+{
+    for (size_t i = 0;; i++) {
+        bool recursive;
+        *e = (struct api_error){0};
+        json_t *made = calls_inside(a, leaves, insides[i], &recursive, e);
+        if (i + 1 == COUNT_OF(insides) || (made && (!recursive || has_room(made)))) return made;
+        json_decref(made);
+    }
 }
 
 /* One of the tools, with any arguments. */
@@ -438,7 +146,7 @@ static json_t *loose_calls(const struct api_ask *a)
     }
     return json_pack("{s:s, s:[s,s], s:{s:{s:o}, s:{s:s, s:o}}}", "type", "object", "required", "name", "arguments",
                      "properties", "name", "enum", names, "arguments", "type", "object", "additionalProperties",
-                     any_value(LOOSE_DEPTH));
+                     api_any_value(LOOSE_DEPTH));
 }
 
 int api_schema_of_calls(struct api_ask *a, struct api_error *e)
