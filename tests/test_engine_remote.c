@@ -524,7 +524,7 @@ static void too_long_in_a_stream(const struct fake_call *c)
 
 static void busy_with_what_is_too_long(const struct fake_call *c)
 {
-    fake_status(c, "429 Too Many Requests", "Retry-After: 0\r\n", "{'error':{'message':'prompt is too long for now'}}");
+    fake_status(c, "429 Too Many Requests", "Retry-After: 1\r\n", "{'error':{'message':'prompt is too long for now'}}");
 }
 
 TEST(a_prompt_is_too_long_where_a_stream_says_so_and_not_where_the_server_is_busy)
