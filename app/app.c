@@ -4,6 +4,7 @@
 #include "app/nvml.h"
 #include "app/progress.h"
 #include "app/say.h"
+#include "app/session/tool_schema.h"
 #include "app/signals.h"
 #include "app/store_cmd.h"
 #include "engine/hostmem.h"
@@ -133,11 +134,7 @@ void app_engine_sizes(const struct opts *o, const struct crew *c, struct engine_
     if (cfg->ctx > 0) cfg->kept_seqs = MIN(c->n_agents, AT_ONCE);
 }
 
-/* So many agents that differ in their tools may ask at once.  All tools of assets/forms/ together take some 800 states;
- * clients have more of them, and schemas that refer to themselves (RECURSIVE_STATES); about 2.8 MiB each with the embedded
- * vocabulary. */
-enum { GRAMMARS = 4 };
-#define GRAMMARS_SIZE ((struct grammar_limits){.states = 4096, .nodes = 16384, .depth = GRAMMAR_DEPTH, .masks = 32})
+enum { GRAMMARS = 4 }; /* so many agents that differ in their tools may ask at once */
 
 /* A chat by hand is fast once a device has shown that right; what others will compare is exact unless asked. */
 static bool wants_fast(const struct opts *o)
@@ -155,7 +152,7 @@ int app_engine_config(const struct opts *o, struct engine_config *cfg, struct er
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
         .vram = (uint64_t)MAX(o->vram, 0), .vram_part = MAX(-o->vram, 0) / 100, .fit = o->fit,
-        .grammars = o->strict_tools || o->serve ? GRAMMARS : 0, .grammar_limits = GRAMMARS_SIZE,
+        .grammars = o->strict_tools || o->serve ? GRAMMARS : 0, .grammar_limits = TOOL_SCHEMA_LIMITS,
         .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
     };
     if (!o->template_name) return EXIT_DONE;
@@ -307,6 +304,7 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;
     a->trace.all_samples = o->all_samples;
     int code = set_sampling(a, err) ? EXIT_INTERNAL : EXIT_DONE;
+    if (code == EXIT_DONE && toolbox_servers(&a->toolbox, a, err)) code = EXIT_USAGE;
     if (code == EXIT_DONE && o->crew && crew_load(o->crew, &a->crew, err)) code = EXIT_USAGE;
     a->crew.endless = o->off.loop;
     bool person = !o->prompt && !o->script && isatty(STDIN_FILENO) && (isatty(STDERR_FILENO) || isatty(STDOUT_FILENO));

@@ -3,9 +3,10 @@
 #include "app/commands.h"
 #include "app/say.h"
 #include "app/session/agent.h"
+#include "memory/forms.h"
 #include <inttypes.h>
 
-enum { NAME_MOST = 40, NUMBER_MOST = 1000000 };
+enum { NAME_MOST = 64, NUMBER_MOST = 1000000 };
 
 /* The first word of arg; *rest is what follows it. */
 static size_t word_of(const char *arg, size_t n, size_t *rest)
@@ -109,17 +110,22 @@ void command_park(struct console *c, const char *arg, size_t n)
 
 /* ---------------------------------------------------------------- tools */
 
-static void say_tool(const char *name)
+/* With what it takes in each call: about so much, since families are told of it in different forms. */
+static void say_tool(struct session *s, const char *name)
 {
     static const struct { unsigned effect; const char *words; } effects[] = {
         {TOOL_READS, "reads"}, {TOOL_WRITES, "writes"}, {TOOL_RUNS, "runs programs"},
     };
     const struct tool *t = tool_find(name);
-    struct buf words = {0};
-    for (size_t i = 0; t && i < COUNT_OF(effects); i++)
+    struct buf words = {0}, line = {0};
+    forms_tool_lines(&name, 1, s->a->o->embedded, &line, NULL);
+    const size_t tokens = line.len > 0 ? session_tokens(s, line.data, line.len) : 0;
+    if (t && t->place == TOOL_SERVER) buf_puts(&words, "a server's");
+    for (size_t i = 0; t && t->place != TOOL_SERVER && i < COUNT_OF(effects); i++)
         if (t->effect & effects[i].effect) buf_printf(&words, "%s%s", words.len ? ", " : "", effects[i].words);
-    say("  %-12s %s", name, words.data ? words.data : "changes nothing");
+    say("  %-12s %-14s about %zu tokens", name, words.data ? words.data : "changes nothing", tokens);
     buf_free(&words);
+    buf_free(&line);
 }
 
 static void say_tools(const struct console *c)
@@ -129,7 +135,7 @@ static void say_tools(const struct console *c)
     const struct rights_denial *list;
     uint64_t more;
     if (r->n_tools == 0) say("no tool is on but those of its own memory; --tools turns some on");
-    for (int i = 0; i < r->n_tools; i++) say_tool(r->tools[i]);
+    for (int i = 0; i < r->n_tools; i++) say_tool(c->s, r->tools[i]);
     say("in       %s", rights_workspace(b->rights));
     say("allowed  without being asked for: what only reads%s%s", c->a->o->allow ? ", and " : "; --allow lists more",
         c->a->o->allow ? c->a->o->allow : "");

@@ -29,13 +29,13 @@ static void put_crews(struct buf *out)
 static void put_tools(struct buf *out)
 {
     put_word(out, "all", 3);
-    for (int i = 0; i < tools_count; i++) put_word(out, tools_table[i].name, strlen(tools_table[i].name));
+    for (int i = 0; i < tools_count(); i++) put_word(out, tool_at(i)->name, strlen(tool_at(i)->name));
 }
 
 static void put_effects(struct buf *out)
 {
-    for (int i = 0; i < tools_count; i++) {
-        const struct tool *t = &tools_table[i];
+    for (int i = 0; i < tools_count(); i++) {
+        const struct tool *t = tool_at(i);
         if (t->effect & (TOOL_WRITES | TOOL_RUNS)) put_word(out, t->name, strlen(t->name));
     }
 }

@@ -109,6 +109,7 @@ const char *opts_nearest(const char *name, size_t n, size_t skip)
     memcpy(word, name, n);
     word[n] = '\0';
     for (size_t i = 0; i < opts_rows; i++) {
+        if (skip && opts_table[i].kind & LINE_ONLY) continue; /* no name in a file */
         int d = opts_edits(word, opts_table[i].name + skip);
         if (!best || d < best_d) best = opts_table[i].name + skip, best_d = d;
     }

@@ -66,6 +66,7 @@ struct opts {
     const char *unguarded; /* NULL: not given */
     struct guards off;     /* what it says */
     int64_t answers;       /* tokens that every answer has; 0: as many as the model likes */
+    const char *mcp; /* NULL: not given; a file of servers, as tools/mcp.h reads it */
     const char *workspace, *tools, *allow; /* NULL: not given; tools/rights.h reads them, and gives their errors */
     bool version, help, help_events, help_crew;
     bool own_system; /* the system message was given by a person */

@@ -87,8 +87,12 @@ const struct opt opts_table[] = {
      "the folder in which tools read, write and run, and no other (the current one)"},
     {NULL, "--tools", NULL, TEXT | LINE_ONLY, AT(tools), "LIST", 0, 0, NULL, NULL,
      "tools that a model may call: read,list,search,..., or all (none)"},
+    {NULL, "--mcp", NULL, TEXT | LINE_ONLY, AT(mcp), "FILE", 0, 0, NULL, NULL,
+     "start the servers of a file {\"mcpServers\": {...}} and let the model call their tools too, each as "
+     "SERVER__TOOL"},
     {NULL, "--allow", NULL, TEXT | LINE_ONLY, AT(allow), "LIST", 0, 0, NULL, NULL,
-     "what they may do without being asked for: write,edit,shell:git,shell:make; .git: may write what is git's own"},
+     "what they may do without being asked for: write,edit,shell:git,shell:make; .git: may write what is git's own; "
+     "SERVER__TOOL, SERVER__*: of --mcp"},
     {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},
     {NULL, "--template", NULL, CHOICE, AT(template_name), "NAME", 0, 0,
      "chatml|qwen3.5|qwen3-coder|llama2|llama3|mistral-v1|mistral-v3|mistral-v7|mistral-v11|mistral-v13|deepseek|gemma|"

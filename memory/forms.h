@@ -86,10 +86,16 @@ struct form_tool { /* a line of tools.json; "path, from:int?" is a string path a
                        * NULL: none; else all but the first may be absent */
     struct form_arg { char name[24]; bool is_int, optional; } arg[FORMS_TOOL_ARGS];
     int n_args;
+    bool outside; /* a server's: what it takes is said by a JSON Schema, not by the above */
 };
 
 const struct form_tool *forms_tools(int *n);            /* all of them */
 const struct form_tool *forms_tool(const char *name);   /* NULL: none of that name */
+
+/* A tool more, which is not in tools.json: what it takes is a JSON Schema, as text.  All are copied.  As the program
+ * starts, and forgotten as it ends: nothing else may be going on.  0, or -1 and err. */
+int forms_tools_add(const char *name, const char *about, const char *schema, struct err *err);
+void forms_tools_forget(void);
 
 /* The lines of these tools, a newline between them; learned: as the embedded model knows them, else with all arguments.
  * 0, or -1: err names the one that is not there; out is unchanged. */

@@ -3,6 +3,7 @@
  * ("# Tools", "functions.", the marks) is the template's; a name that the model made up stays one word. */
 #include "memory/forms.h"
 #include "memory/forms_impl.h"
+#include "memory/forms_schema.h"
 
 enum { NAME = 64 }; /* bytes of a tool's name that are told */
 
@@ -35,6 +36,7 @@ int forms_harmony_tools(const char *const *names, int n, struct buf *out, struct
     for (int i = 0; i < n; i++) {
         const struct form_tool *t = forms_tool(names[i]);
         arguments.len = 0;
+        if (t->outside) forms_schema_fields(forms_tool_schema(t), &arguments);
         for (int k = 0; k < t->n_args; k++)
             buf_printf(&arguments, "%s%s: %s,\n", t->arg[k].name, t->arg[k].optional ? "?" : "",
                        t->arg[k].is_int ? "number" : "string");

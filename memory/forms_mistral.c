@@ -2,6 +2,7 @@
  * colon and comma.  The tokens around it are the template's. */
 #include "memory/forms.h"
 #include "memory/forms_impl.h"
+#include "memory/forms_schema.h"
 
 static int dump_some(const char *bytes, size_t n, void *out)
 {
@@ -20,6 +21,10 @@ void form_json_spaced_value(const json_t *v, struct buf *out)
 static void put_properties(const struct form_tool *t, struct buf *out)
 {
     const char *comma = "";
+    if (t->outside) {
+        form_json_spaced_value(forms_tool_schema(t), out);
+        return;
+    }
     buf_puts(out, "{\"type\": \"object\", \"properties\": {");
     for (int i = 0; i < t->n_args; i++)
         buf_printf(out, "%s\"%s\": {\"type\": \"%s\"}", i ? ", " : "", t->arg[i].name,

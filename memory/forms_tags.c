@@ -4,6 +4,7 @@
  * comes twice and JSON that is too deep are refused in one place, where they are of other calls. */
 #include "memory/forms.h"
 #include "memory/forms_impl.h"
+#include "memory/forms_schema.h"
 
 static const char call_open[] = "<tool_call>", call_close[] = "</tool_call>";
 static const char function_open[] = "<function=", function_close[] = "</function>";
@@ -204,6 +205,9 @@ static unsigned type_of_ours(void *self, const char *tool, const char *key)
 {
     const struct form_tool *t = forms_tool(tool);
     (void)self;
+    if (t && t->outside)
+        return forms_schema_types(json_object_get(json_object_get(forms_tool_schema(t), "properties"), key), NULL,
+                                  NULL);
     for (int i = 0; t && i < t->n_args; i++)
         if (strcmp(t->arg[i].name, key) == 0) return t->arg[i].is_int ? FORM_INTEGER : FORM_STRING;
     return 0;

@@ -1,14 +1,16 @@
 /* forms_tools.c - tools.json as a table, made at its first use, and calls judged by it. */
 #include "memory/forms.h"
 #include "memory/forms_impl.h"
+#include "memory/forms_schema.h"
 #include <pthread.h>
 
-enum { MAX_TOOLS = 32 };
+enum { MAX_TOOLS = 96 };
 
 static struct {
     json_t *json; /* the strings live in it, for as long as the program does */
     struct form_tool tool[MAX_TOOLS];
-    int n;
+    json_t *schema[MAX_TOOLS]; /* of those that were added */
+    int n, own;
 } list;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -70,6 +72,7 @@ static void read_list(void)
         if (!good) break;
         list.n++;
     }
+    list.own = list.n;
     if (good) return;
     fprintf(stderr, "plimsoll: %s, tool %d: not a list of tools: %s\n", form_file(FORM_TOOL_LIST), list.n + 1, e.text);
     abort(); /* the file is compiled in: a bug, and the tests start here */
@@ -91,6 +94,52 @@ const struct form_tool *forms_tool(const char *name)
     return NULL;
 }
 
+/* ------------------------------------------------------------------ those that servers have */
+
+int forms_tools_add(const char *name, const char *about, const char *schema, struct err *err)
+{
+    int n;
+    forms_tools(&n);
+    if (forms_tool(name)) return err_set(err, -1, "there are two tools named %s", form_quote(name).s);
+    if (n == MAX_TOOLS) return err_set(err, -1, "more than %d tools", MAX_TOOLS);
+    char *copy = strdup(name), *words = strdup(about);
+    json_t *v = json_loads(schema, 0, NULL);
+    if (!copy || !words || !json_is_object(v)) {
+        free(copy);
+        free(words);
+        json_decref(v);
+        return err_set(err, -1, "the tool %s: no memory for it, or no schema of its arguments", form_quote(name).s);
+    }
+    list.tool[n] = (struct form_tool){.name = copy, .about = words, .arguments = "", .outside = true};
+    list.schema[n] = v;
+    list.n++;
+    return 0;
+}
+
+void forms_tools_forget(void)
+{
+    while (list.n > list.own) {
+        const int i = --list.n;
+        free((char *)(uintptr_t)list.tool[i].name);
+        free((char *)(uintptr_t)list.tool[i].about);
+        json_decref(list.schema[i]);
+    }
+}
+
+const json_t *forms_tool_schema(const struct form_tool *t) { return list.schema[t - list.tool]; }
+
+/* {"name": ..., "description": ..., "parameters": ...} */
+static void put_outside(const struct form_tool *t, struct buf *out)
+{
+    json_t *v = json_pack("{s:s, s:s, s:O}", "name", t->name, "description", t->about, "parameters",
+                          forms_tool_schema(t));
+    if (v) form_json_compact(v, out);
+    else out->failed = true;
+    json_decref(v);
+}
+
+/* ------------------------------------------------------------------ lines */
+
 static void put_all(const struct form_tool *t, struct buf *out)
 {
     for (int i = 0; i < t->n_args; i++)
@@ -105,12 +154,17 @@ int forms_tool_lines(const char *const *names, int n, bool learned, struct buf *
     for (int i = 0; i < n; i++) {
         const struct form_tool *t = forms_tool(names[i]);
         struct buf all = {0};
-        if (!learned) put_all(t, &all);
-        if (all.failed) out->failed = true;
-        struct form_value v[] = {{"name", form_text(t->name)}, {"about", form_text(t->about)},
-                                 {"arguments", learned || all.failed ? form_text(t->arguments)
-                                                                     : (struct form_text){all.data, all.len}}};
         if (i > 0) buf_put(out, "\n", 1);
+        if (t->outside && !learned) {
+            put_outside(t, out);
+            continue;
+        }
+        if (t->outside) forms_schema_line(forms_tool_schema(t), &all);
+        else if (!learned) put_all(t, &all);
+        if (all.failed) out->failed = true;
+        const bool known = (learned && !t->outside) || all.failed;
+        struct form_value v[] = {{"name", form_text(t->name)}, {"about", form_text(t->about)},
+                                 {"arguments", known ? form_text(t->arguments) : form_text_of(&all)}};
         form_put(FORM_TOOL, v, 3, out);
         buf_free(&all);
     }
@@ -118,6 +172,17 @@ int forms_tool_lines(const char *const *names, int n, bool learned, struct buf *
 }
 
 /* ------------------------------------------------------------------ calls */
+
+/* What a server's tool takes is the server's to judge, but for what it must have. */
+static int check_outside(const struct form_tool *t, const json_t *arguments, struct err *err)
+{
+    const json_t *name;
+    size_t i;
+    json_array_foreach(json_object_get(forms_tool_schema(t), "required"), i, name)
+        if (json_is_string(name) && !json_object_get(arguments, json_string_value(name)))
+            return err_set(err, -1, "%s: the argument \"%s\" lacks", t->name, form_quote(json_string_value(name)).s);
+    return 0;
+}
 
 static const struct form_arg *find_arg(const struct form_tool *t, const char *name)
 {
@@ -132,6 +197,7 @@ int forms_check_json(const char *name, const json_t *arguments, struct err *err)
     const char *key;
     json_t *value;
     if (!t) return err_set(err, -1, "no tool \"%s\"", form_quote(name).s);
+    if (t->outside) return check_outside(t, arguments, err);
     for (int i = 0; i < t->n_args; i++)
         if (!t->arg[i].optional && !json_object_get(arguments, t->arg[i].name))
             return err_set(err, -1, "%s: the argument \"%s\" lacks", t->name, t->arg[i].name);

@@ -292,6 +292,43 @@ TEST(forms_of_mistral)
     check_out("{\"content\": \"a \\\"b\\\"\\n[/TOOL_RESULTS]\", \"call_id\": \"000000012\"}");
 }
 
+/* What a server has is told in each family's form, and gone when it is forgotten. */
+TEST(forms_of_a_tool_from_outside)
+{
+    static const char *const names[] = {"s__do"};
+    static const char schema[] = "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"},\"of\":{\"type\":"
+                                 "\"array\",\"items\":{\"type\":\"string\"}}},\"required\":[\"n\"]}";
+    struct form_call good = {strdup("s__do"), strdup("{\"n\":1,\"x\":[]}")}, less = {strdup("s__do"), strdup("{}")};
+    CHECK_EQ(forms_tools_add("read", "x", "{}", &err), -1);
+    CHECK(strstr(err.text, "two tools named read"));
+    CHECK_EQ(forms_tools_add("s__x", "x", "[]", &err), -1);
+    CHECK_EQ(forms_tools_add("s__do", "Does it.", schema, &err), 0);
+    CHECK(forms_tool("s__do") && forms_tool("s__do")->outside && !forms_tool("read")->outside);
+    CHECK_EQ(forms_tool_lines(names, 1, true, fresh(), &err), 0);
+    check_out("s__do(n:int, of:text?): Does it.");
+    CHECK_EQ(forms_tool_lines(names, 1, false, fresh(), &err), 0);
+    check_out("{\"name\":\"s__do\",\"description\":\"Does it.\",\"parameters\":{\"type\":\"object\",\"properties\":{"
+              "\"n\":{\"type\":\"integer\"},\"of\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},\"required\":["
+              "\"n\"]}}");
+    CHECK_EQ(forms_mistral_tools(names, 1, fresh(), &err), 0);
+    check_out("[{\"type\": \"function\", \"function\": {\"name\": \"s__do\", \"description\": \"Does it.\", "
+        "\"parameters\": {"
+              "\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}, \"of\": {\"type\": \"array\", "
+              "\"items\": {"
+              "\"type\": \"string\"}}}, \"required\": [\"n\"]}}}]");
+    CHECK_EQ(forms_harmony_tools(names, 1, fresh(), &err), 0);
+    check_out("## functions\n\nnamespace functions {\n\n// Does it.\ntype s__do = (_: {\nn: number,\nof?: string[],"
+        "\n}) => any;"
+              "\n\n} // namespace functions");
+    CHECK_EQ(forms_check_call(&good, &err), 0);
+    CHECK_EQ(forms_check_call(&less, &err), -1);
+    CHECK_STR(err.text, "s__do: the argument \"n\" lacks");
+    forms_tools_forget();
+    CHECK(!forms_tool("s__do") && forms_tool("read"));
+    forms_call_free(&good);
+    forms_call_free(&less);
+}
+
 /* As its models were trained: a function of TypeScript each, calls behind the name, results as a JSON text. */
 TEST(forms_of_harmony)
 {

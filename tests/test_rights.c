@@ -117,12 +117,43 @@ TEST(rights_take_only_so_many_programs)
 TEST(rights_of_nothing_given_allow_nothing)
 {
     struct rights *r = open_with(NULL, NULL, true);
-    for (int i = 0; i < tools_count; i++) {
-        CHECK_EQ(judged(r, tools_table[i].name, "{}", NULL), RIGHTS_DENIED);
+    for (int i = 0; i < tools_count(); i++) {
+        CHECK_EQ(judged(r, tool_at(i)->name, "{}", NULL), RIGHTS_DENIED);
         CHECK(strstr(err.text, "--tools"));
-        CHECK(!rights_on(r, tools_table[i].name));
+        CHECK(!rights_on(r, tool_at(i)->name));
     }
     rights_close(r);
+}
+
+/* What a server has is asked for, call by call, unless it, or all of that server's, is allowed. */
+TEST(rights_of_a_servers_tools)
+{
+    struct tool_ticket *t;
+    struct buf shown = {0};
+    CHECK_EQ(tool_add("read"), -1);
+    CHECK_EQ(tool_add("s__a") | tool_add("s__b") | tool_add("s2__a"), 0);
+    CHECK_EQ(tool_add("s__b"), -1);
+    struct rights *r = open_with("s__a,s__b,s2__a,read", "s__*", true);
+    CHECK_EQ(judged(r, "s__a", "{}", NULL), RIGHTS_ALLOWED);
+    CHECK_EQ(judged(r, "s__b", "{}", NULL), RIGHTS_ALLOWED);
+    CHECK_EQ(judged(r, "s2__a", "{\"q\":\"x\"}", &t), RIGHTS_ASK);
+    CHECK_STR(rights_scope(t), "s2__a");
+    CHECK_EQ(rights_show(t, 9, &shown, &err), 0);
+    CHECK_STR(shown.data, "s2__a\n  q: x\nby its server, which no jail holds; its result may take 9 tokens of the "
+        "context\n");
+    CHECK_EQ(rights_grant(t, true, &err), 0);
+    ticket_free(t);
+    CHECK_EQ(judged(r, "s2__a", "{}", NULL), RIGHTS_ALLOWED);
+    CHECK_EQ(rights_drop(r, "s2__a", &err), 0);
+    CHECK_EQ(judged(r, "s2__a", "{}", NULL), RIGHTS_DENIED);
+    rights_close(r);
+    CHECK(!open_with("read", "s__a", true));
+    CHECK_STR(err.text, "--allow: s__a is not among --tools");
+    CHECK(!open_with("read", "s9__*", true));
+    CHECK(strstr(err.text, "no tool \"s9__*\"") != NULL);
+    tools_forget();
+    CHECK(!tool_find("s__a") && tool_find("read"));
+    buf_free(&shown);
 }
 
 /* ---------------------------------------------------------------- verdicts */

@@ -98,6 +98,33 @@ TEST(tool_schema_has_no_other_tools_arguments_or_types)
     rig_close(&rig);
 }
 
+/* A server's schema holds as far as a grammar can say it; one that is too large for that holds nobody to anything. */
+TEST(tool_schema_of_a_tool_from_outside)
+{
+    static const char *const names[] = {"read", "s__do"};
+    struct buf large = {0};
+    CHECK_EQ(forms_tools_add("s__do", "", "{\"type\":\"object\",\"properties\":{\"n\":{\"$ref\":\"#/$defs/N\"}},"
+        "\"required\":["
+                             "\"n\"],\"$defs\":{\"N\":{\"type\":\"integer\"}}}", &rig.err), 0);
+    rig_open(&rig, 1);
+    compile_tools(names, 2);
+    CHECK(says("{\"name\":\"s__do\",\"arguments\":{\"n\":7}}"));
+    CHECK(says("{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}"));
+    CHECK(!says("{\"name\":\"s__do\",\"arguments\":{}}"));
+    CHECK(!says("{\"name\":\"s__do\",\"arguments\":{\"n\":\"7\"}}"));
+    forms_tools_forget();
+    buf_puts(&large, "{\"type\":\"object\",\"properties\":{");
+    for (int i = 0; i < 300; i++) buf_printf(&large, "%s\"p%d\":{\"type\":\"string\"}", i ? "," : "", i);
+    buf_puts(&large, "}}");
+    CHECK_EQ(forms_tools_add("s__do", "", large.data, &rig.err), 0);
+    compile_tools(names, 2);
+    CHECK(says("{\"name\":\"s__do\",\"arguments\":{\"any\":[1,\"x\"]}}"));
+    CHECK(!says("{\"name\":\"read\",\"arguments\":{\"any\":1}}"));
+    forms_tools_forget();
+    buf_free(&large);
+    rig_close(&rig);
+}
+
 TEST(tool_schema_refuses_what_is_no_tool)
 {
     static const char *const unknown[] = {"read", "sink"}, *const twice[] = {"read", "list", "read"};

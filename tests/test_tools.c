@@ -272,10 +272,10 @@ TEST(search_keeps_to_its_time_within_a_match)
 
 TEST(the_table_is_what_it_says)
 {
-    for (int i = 0; i < tools_count; i++) CHECK(tool_find(tools_table[i].name) == &tools_table[i]);
+    for (int i = 0; i < tools_count(); i++) CHECK(tool_find(tool_at(i)->name) == tool_at(i));
     CHECK(!tool_find("") && !tool_find("reads") && !tool_find("rea"));
-    for (int i = 0; i < tools_count; i++) {
-        const struct tool *t = &tools_table[i];
+    for (int i = 0; i < tools_count(); i++) {
+        const struct tool *t = tool_at(i);
         CHECK_EQ(t->run != NULL, t->place == TOOL_HERE || t->place == TOOL_JAILED);
         CHECK_EQ(t->command != NULL, t->place == TOOL_COMMAND);
         CHECK(t->effect == 0 || t->place == TOOL_JAILED || t->place == TOOL_COMMAND);
@@ -288,7 +288,7 @@ TEST(every_tool_of_the_forms_has_its_row)
 {
     int n;
     const struct form_tool *form = forms_tools(&n);
-    CHECK_EQ(n, tools_count);
+    CHECK_EQ(n, tools_count());
     for (int i = 0; i < n; i++) CHECK(tool_find(form[i].name));
 }
 

@@ -8,10 +8,10 @@
 #include <limits.h>
 #include <unistd.h>
 
-enum { TOOLS_MAX = 32, NAME_SHOWN = 60 };
+enum { NAME_SHOWN = 60 };
 
 struct rights {
-    uint32_t on, granted; /* a bit a tool of the table; granted: by --allow or for this session; not shell */
+    bool on[TOOLS_MAX], granted[TOOLS_MAX]; /* of each row; granted: by --allow or for this session; not shell */
     char program[RIGHTS_PROGRAMS][RIGHTS_PROGRAM_MAX]; /* the same for shell */
     int n_programs;
     bool person, git; /* git: .git may be written */
@@ -94,15 +94,16 @@ bool rights_program(const char *command, char name[RIGHTS_PROGRAM_MAX])
 
 static int index_of(const char *name)
 {
-    const struct tool *t = tool_find(name);
-    return t ? (int)(t - tools_table) : -1;
+    int i = 0;
+    while (i < tools_count() && strcmp(tool_at(i)->name, name) != 0) i++;
+    return i < tools_count() ? i : -1;
 }
 
 static int no_tool(const char *flag, const char *name, struct err *err)
 {
     struct buf shown = {0}, names = {0};
     escape_start(name, strlen(name), NAME_SHOWN, &shown);
-    for (int i = 0; i < tools_count; i++) buf_printf(&names, "%s%s", i ? ", " : "", tools_table[i].name);
+    for (int i = 0; i < tools_count(); i++) buf_printf(&names, "%s%s", i ? ", " : "", tool_at(i)->name);
     int rc = err_set(err, -1, "%sno tool \"%s\"; there are %s", flag, shown.data ? shown.data : "",
                      names.data ? names.data : "");
     buf_free(&shown);
@@ -122,12 +123,12 @@ static bool add_program(struct rights *r, const char *name)
 static int turn_on(struct rights *r, const char *name, struct err *err)
 {
     if (strcmp(name, "all") == 0) {
-        for (int i = 0; i < tools_count; i++) r->on |= UINT32_C(1) << i;
+        for (int i = 0; i < tools_count(); i++) r->on[i] = true;
         return 0;
     }
     int i = index_of(name);
     if (i < 0) return no_tool("--tools: ", name, err);
-    r->on |= UINT32_C(1) << i;
+    r->on[i] = true;
     return 0;
 }
 
@@ -140,6 +141,19 @@ static int allow_program(struct rights *r, const char *name, struct err *err)
     return 0;
 }
 
+/* SERVER__*: all that it has; false: it is no such word, or there is no such server. */
+static bool allow_server(struct rights *r, const char *name)
+{
+    const size_t n = strlen(name);
+    bool any = false;
+    if (n < 4 || strcmp(name + n - 3, "__*") != 0) return false;
+    for (int i = 0; i < tools_count(); i++) {
+        if (tool_at(i)->place != TOOL_SERVER || strncmp(tool_at(i)->name, name, n - 1) != 0) continue;
+        any = r->granted[i] = true;
+    }
+    return any;
+}
+
 static int allow(struct rights *r, const char *name, struct err *err)
 {
     bool program = strncmp(name, "shell:", 6) == 0;
@@ -147,15 +161,16 @@ static int allow(struct rights *r, const char *name, struct err *err)
         r->git = true;
         return 0;
     }
+    if (allow_server(r, name)) return 0;
     int i = index_of(program ? "shell" : name);
     if (strcmp(name, "all") == 0)
         return err_set(err, -1, "--allow: all is not a right, since shell is never allowed as a whole; name the tools");
     if (strcmp(name, "shell") == 0)
         return err_set(err, -1, "--allow: shell is never allowed as a whole; name programs: shell:git,shell:make");
     if (i < 0) return no_tool("--allow: ", name, err);
-    if (!(r->on >> i & 1)) return err_set(err, -1, "--allow: %s is not among --tools", tools_table[i].name);
+    if (!r->on[i]) return err_set(err, -1, "--allow: %s is not among --tools", tool_at(i)->name);
     if (program) return allow_program(r, name + 6, err);
-    r->granted |= UINT32_C(1) << i;
+    r->granted[i] = true;
     return 0;
 }
 
@@ -185,7 +200,6 @@ static int open_workspace(struct rights *r, const char *named, struct err *err)
 struct rights *rights_open(const struct rights_config *cfg, struct err *err)
 {
     struct rights *r = calloc(1, sizeof *r);
-    assert(tools_count <= TOOLS_MAX);
     if (!r) {
         err_set(err, -1, "out of memory");
         return NULL;
@@ -211,7 +225,7 @@ void rights_close(struct rights *r)
 bool rights_on(const struct rights *r, const char *tool)
 {
     int i = index_of(tool);
-    return i >= 0 && (r->on >> i & 1);
+    return i >= 0 && r->on[i];
 }
 
 const char *rights_workspace(const struct rights *r) { return r->workspace; }
@@ -220,7 +234,7 @@ int rights_drop(struct rights *r, const char *tool, struct err *err)
 {
     int i = index_of(tool);
     if (i < 0) return no_tool("", tool, err);
-    r->on &= ~(UINT32_C(1) << i);
+    r->on[i] = false;
     return 0;
 }
 
@@ -275,9 +289,9 @@ static json_t *read_arguments(const char *text, struct err *err)
 static enum rights_verdict judge(const struct tool_ticket *t)
 {
     const struct rights *r = t->rights;
-    const struct tool *tool = &tools_table[t->tool];
-    if (!(r->on >> t->tool & 1)) return RIGHTS_DENIED;
-    if (!(tool->effect & (TOOL_WRITES | TOOL_RUNS)) || (r->granted >> t->tool & 1)) return RIGHTS_ALLOWED;
+    const struct tool *tool = tool_at(t->tool);
+    if (!r->on[t->tool]) return RIGHTS_DENIED;
+    if (!(tool->effect & (TOOL_WRITES | TOOL_RUNS)) || r->granted[t->tool]) return RIGHTS_ALLOWED;
     for (int i = 0; i < r->n_programs; i++)
         if (*t->program && strcmp(t->program, r->program[i]) == 0) return RIGHTS_ALLOWED;
     return r->person ? RIGHTS_ASK : RIGHTS_DENIED;
@@ -285,7 +299,7 @@ static enum rights_verdict judge(const struct tool_ticket *t)
 
 static void why_denied(const struct tool_ticket *t, struct err *err)
 {
-    const struct tool *tool = &tools_table[t->tool];
+    const struct tool *tool = tool_at(t->tool);
     if (!rights_on(t->rights, tool->name))
         err_set(err, -1, "%s is off; --tools on the command line turns it on", tool->name);
     else if (*t->program)
@@ -299,11 +313,15 @@ static void why_denied(const struct tool_ticket *t, struct err *err)
 /* What a grant for the session would bind. */
 static void set_scope(struct tool_ticket *t)
 {
-    const struct tool *tool = &tools_table[t->tool];
+    const struct tool *tool = tool_at(t->tool);
     const json_t *command = json_object_get(t->arguments, "command");
     bool runs = tool->effect & TOOL_RUNS;
     if (runs && !(json_is_string(command) && rights_program(json_string_value(command), t->program))) {
         t->program[0] = '\0';
+        return;
+    }
+    if (tool->place == TOOL_SERVER) {
+        buf_puts(&t->scope, tool->name);
         return;
     }
     if (runs) buf_printf(&t->scope, "%s by ", t->program);
@@ -334,7 +352,7 @@ enum rights_verdict rights_check(struct rights *r, const char *tool, const char 
     t->good = v == RIGHTS_ALLOWED;
     if (v == RIGHTS_DENIED) {
         why_denied(t, err);
-        count_denial(r, tools_table[i].name, copy);
+        count_denial(r, tool_at(i)->name, copy);
         ticket_free(t);
     } else {
         *ticket = t;
@@ -348,9 +366,10 @@ int rights_show(const struct tool_ticket *t, int64_t tokens, struct buf *out, st
 {
     struct tool_context c = {.workspace = t->rights->folder, .limits = TOOL_LIMITS, .git = t->rights->git};
     size_t was = out->len;
-    if (tool_describe(&c, tools_table[t->tool].name, t->arguments, SIZE_MAX, out, err)) return -1;
-    buf_puts(out, "in ");
-    escape_text(t->rights->workspace, strlen(t->rights->workspace), out);
+    if (tool_describe(&c, tool_at(t->tool)->name, t->arguments, SIZE_MAX, out, err)) return -1;
+    const bool server = tool_at(t->tool)->place == TOOL_SERVER;
+    buf_puts(out, server ? "by its server, which no jail holds" : "in ");
+    if (!server) escape_text(t->rights->workspace, strlen(t->rights->workspace), out);
     if (tokens > 0) buf_printf(out, "; its result may take %lld tokens of the context", (long long)tokens);
     buf_puts(out, "\n");
     if (!out->failed) return 0;
@@ -363,27 +382,27 @@ const char *rights_scope(const struct tool_ticket *t) { return t->scope.data; }
 int rights_grant(struct tool_ticket *t, bool session, struct err *err)
 {
     struct rights *r = t->rights;
-    const struct tool *tool = &tools_table[t->tool];
+    const struct tool *tool = tool_at(t->tool);
     if (!r->person) return err_set(err, -1, "nobody is there who could allow it");
     if (!rights_on(r, tool->name)) return err_set(err, -1, "%s is off", tool->name);
     if (session && !t->scope.data) return err_set(err, -1, "this command can be allowed once, and not for the session");
     if (session && *t->program && !add_program(r, t->program))
         return err_set(err, -1, "more than %d programs are allowed already", RIGHTS_PROGRAMS);
-    if (session && !*t->program) r->granted |= UINT32_C(1) << t->tool;
+    if (session && !*t->program) r->granted[t->tool] = true;
     t->good = true;
     return 0;
 }
 
 void rights_deny(struct tool_ticket *t, struct err *err)
 {
-    count_denial(t->rights, tools_table[t->tool].name, t->arguments);
+    count_denial(t->rights, tool_at(t->tool)->name, t->arguments);
     err_set(err, -1, "denied by the user");
     ticket_free(t);
 }
 
 /* ------------------------------------------------------------------ tickets */
 
-const struct tool *ticket_tool(const struct tool_ticket *t) { return &tools_table[t->tool]; }
+const struct tool *ticket_tool(const struct tool_ticket *t) { return tool_at(t->tool); }
 const json_t *ticket_arguments(const struct tool_ticket *t) { return t->arguments; }
 const char *ticket_workspace(const struct tool_ticket *t) { return t->rights->workspace; }
 bool ticket_git(const struct tool_ticket *t) { return t->rights->git; }
@@ -392,7 +411,7 @@ int ticket_folder(const struct tool_ticket *t) { return t->rights->folder; }
 int ticket_check(const struct tool_ticket *t, struct err *err)
 {
     const struct rights *r = t->rights;
-    const char *name = tools_table[t->tool].name;
+    const char *name = tool_at(t->tool)->name;
     struct stat now;
     if (!rights_on(r, name)) return err_set(err, -1, "%s is off", name);
     if (!t->good && judge(t) != RIGHTS_ALLOWED) return err_set(err, -1, "%s was not allowed", name);

@@ -6,7 +6,7 @@
 
 enum { PLACES_MAX = 100 };
 
-const struct tool tools_table[] = {
+static const struct tool own[] = {
     {"read", TOOL_READS, TOOL_JAILED, tool_read, NULL},
     {"write", TOOL_WRITES, TOOL_JAILED, tool_write, NULL},
     {"edit", TOOL_READS | TOOL_WRITES, TOOL_JAILED, tool_edit, NULL},
@@ -18,13 +18,34 @@ const struct tool tools_table[] = {
     {"artifact", 0, TOOL_APP, NULL, NULL},
     {"ask", 0, TOOL_APP, NULL, NULL},
 };
-const int tools_count = COUNT_OF(tools_table);
+static struct tool added[TOOLS_MAX - COUNT_OF(own)];
+static int n_added;
+
+int tools_count(void) { return (int)COUNT_OF(own) + n_added; }
+
+const struct tool *tool_at(int i)
+{
+    return i < (int)COUNT_OF(own) ? &own[i] : &added[i - (int)COUNT_OF(own)];
+}
 
 const struct tool *tool_find(const char *name)
 {
-    for (int i = 0; i < tools_count; i++)
-        if (strcmp(tools_table[i].name, name) == 0) return &tools_table[i];
+    for (int i = 0; i < tools_count(); i++)
+        if (strcmp(tool_at(i)->name, name) == 0) return tool_at(i);
     return NULL;
+}
+
+int tool_add(const char *name)
+{
+    char *copy = n_added == COUNT_OF(added) || tool_find(name) ? NULL : strdup(name);
+    if (!copy) return -1;
+    added[n_added++] = (struct tool){.name = copy, .effect = TOOL_WRITES, .place = TOOL_SERVER};
+    return 0;
+}
+
+void tools_forget(void)
+{
+    while (n_added > 0) free((char *)(uintptr_t)added[--n_added].name);
 }
 
 int tool_arg_text(const json_t *arguments, const char *name, struct tool_text *out, struct err *err)

@@ -37,7 +37,8 @@ enum tool_place {
     TOOL_HERE,    /* run(), in the program: it touches nothing */
     TOOL_JAILED,  /* run(), in a jailed process of its own */
     TOOL_COMMAND, /* another program, which command() names, in jail */
-    TOOL_APP      /* the application, which has what it needs: the session's memory, the person */
+    TOOL_APP,     /* the application, which has what it needs: the session's memory, the person */
+    TOOL_SERVER   /* a server's (tools/mcp.h), which the application knows; in no jail */
 };
 
 enum tool_verdict { TOOL_DONE, TOOL_FAILED, TOOL_STOPPED /* the sink had enough */ };
@@ -51,9 +52,14 @@ struct tool {
     int (*command)(const json_t *arguments, const char *argv[TOOL_ARGV], struct err *err);
 };
 
-extern const struct tool tools_table[];
-extern const int tools_count;
+/* The rows: those of the program, then those that servers have.  Added are they by the application, as it starts, and
+ * forgotten as it ends: nothing else may be going on.  0, or -1: there is one of that name, or no room. */
+enum { TOOLS_MAX = 80 };
+int tools_count(void);
+const struct tool *tool_at(int i);
 const struct tool *tool_find(const char *name); /* NULL: not here */
+int tool_add(const char *name);
+void tools_forget(void);
 
 enum tool_verdict tool_read(const struct tool_context *c, const json_t *arguments);
 enum tool_verdict tool_write(const struct tool_context *c, const json_t *arguments);

@@ -1,10 +1,11 @@
 /* api_schema.c - what an answer, or a call of a client's tools, is held to: schemas for the engine's grammars. */
-#include "app/serve/api_schema.h"
+#include "app/schema.h"
+#include "app/serve/api.h"
 
 enum { LOOSE_DEPTH = 2, ANSWER_DEPTH = 3 };
 
 /* How many of a definition that refers to itself may be inside each other: as many of these as leave room for others in
- * a grammar (app.c: 4096 states), and one at least. */
+ * a grammar (TOOL_SCHEMA_LIMITS), and one at least. */
 static const int insides[] = {8, 5, 3, 2, 1};
 enum { RECURSIVE_STATES = 2000, RECURSIVE_NODES = 16384 };
 
@@ -50,10 +51,10 @@ static int keep_coarse(struct api_ask *a, json_t *less, struct api_error *e)
 static json_t *answer_of(const json_t *schema, enum leaves leaves, const char **why)
 {
     if (!schema)
-        return json_pack("{s:s, s:o}", "type", "object", "additionalProperties", api_any_value(ANSWER_DEPTH));
+        return json_pack("{s:s, s:o}", "type", "object", "additionalProperties", schema_any_value(ANSWER_DEPTH));
     for (size_t i = 0;; i++) {
         struct resolving r = {.root = schema, .leaves = leaves, .inside = insides[i]};
-        json_t *made = api_resolve(&r, schema);
+        json_t *made = schema_resolve(&r, schema);
         *why = r.why ? r.why : "no memory for it";
         if (i + 1 == COUNT_OF(insides) || (made && (!r.recursive || has_room(made)))) return made;
         json_decref(made);
@@ -94,7 +95,7 @@ static json_t *call_of(const json_t *tool, enum leaves leaves, int inside, struc
     const bool strict = json_is_true(json_object_get(f, "strict"));
     *r = (struct resolving){.root = parameters, .leaves = strict ? LEAVES_NOTHING : leaves,
                             .inside = inside};
-    json_t *arguments = json_object_size(parameters) > 0 ? api_resolve(r, parameters)
+    json_t *arguments = json_object_size(parameters) > 0 ? schema_resolve(r, parameters)
                                                          : json_pack("{s:s, s:{}}", "type", "object", "properties");
     if (!arguments) return NULL;
     return json_pack("{s:s, s:[s,s], s:{s:{s:O}, s:o}}", "type", "object", "required", "name", "arguments",
@@ -146,7 +147,7 @@ static json_t *loose_calls(const struct api_ask *a)
     }
     return json_pack("{s:s, s:[s,s], s:{s:{s:o}, s:{s:s, s:o}}}", "type", "object", "required", "name", "arguments",
                      "properties", "name", "enum", names, "arguments", "type", "object", "additionalProperties",
-                     api_any_value(LOOSE_DEPTH));
+                     schema_any_value(LOOSE_DEPTH));
 }
 
 int api_schema_of_calls(struct api_ask *a, struct api_error *e)

@@ -1,5 +1,6 @@
 /* api_tools.c - the tools of a request: what is asked of them, and how a model of each family is told of them. */
 #include "app/serve/api.h"
+#include "memory/forms_schema.h"
 
 static const json_t *function_of(const json_t *tool) { return json_object_get(tool, "function"); }
 
@@ -89,22 +90,23 @@ int api_read_tools(struct api_ask *a, struct api_error *e)
     return a->tools ? api_schema_of_calls(a, e) : 0;
 }
 
-/* "path, from:int?": as the embedded model knows arguments. */
-static void put_arguments(const json_t *parameters, struct buf *out)
+/* As gpt-oss models know tools: functions of TypeScript. */
+static void put_harmony(const json_t *tools, struct buf *out)
 {
-    const json_t *required = json_object_get(parameters, "required"), *r;
-    json_t *properties = json_object_get(parameters, "properties"), *p;
-    const char *name, *comma = "";
+    struct buf types = {0}, arguments = {0};
+    const json_t *tool;
     size_t i;
-    json_object_foreach(properties, name, p) {
-        const char *type = json_string_value(json_object_get(p, "type"));
-        bool must = false;
-        json_array_foreach(required, i, r) must |= json_is_string(r) && strcmp(json_string_value(r), name) == 0;
-        bool is_int = type && strcmp(type, "integer") == 0;
-        buf_printf(out, "%s%s%s%s%s", comma, name, is_int || !must ? ":" : "", is_int ? "int" : must ? "" : "text",
-                   must ? "" : "?");
-        comma = ", ";
+    json_array_foreach(tools, i, tool) {
+        const char *about = json_string_value(json_object_get(function_of(tool), "description"));
+        arguments.len = 0;
+        forms_schema_fields(json_object_get(function_of(tool), "parameters"), &arguments);
+        forms_harmony_type(form_text(api_tool_name(tool)), form_text(about ? about : ""),
+                           (struct form_text){arguments.data ? arguments.data : "", arguments.len}, &types);
     }
+    forms_harmony_types((struct form_text){types.data ? types.data : "", types.len}, out);
+    out->failed |= types.failed || arguments.failed;
+    buf_free(&types);
+    buf_free(&arguments);
 }
 
 static void put_tool_line(const struct api_model *m, const json_t *t, struct buf *out)
@@ -116,7 +118,7 @@ static void put_tool_line(const struct api_model *m, const json_t *t, struct buf
         api_put_json(f, JSON_COMPACT, out);
         return;
     }
-    put_arguments(json_object_get(f, "parameters"), &arguments);
+    forms_schema_line(json_object_get(f, "parameters"), &arguments);
     const struct form_value v[] = {{"name", form_text(api_tool_name(t))},
                                    {"arguments", {arguments.data ? arguments.data : "", arguments.len}},
                                    {"about", form_text(about ? about : "")}};
@@ -131,7 +133,7 @@ void api_put_tools(const struct api_ask *a, const struct api_model *m, struct bu
     const json_t *t;
     size_t i;
     if (api_has_marks(m->calls)) {
-        if (m->calls == FORM_CALLS_HARMONY) api_harmony_tools(a->tools, out);
+        if (m->calls == FORM_CALLS_HARMONY) put_harmony(a->tools, out);
         else api_put_json(a->tools, 0, out);
         return;
     }

@@ -11,16 +11,27 @@ static bool needs_nothing(const char *name) { return strcmp(name, "calculator") 
 /* What the session itself answers is there whenever there is something to be read. */
 static bool is_memory(const char *name) { return strcmp(name, "recall") == 0 || strcmp(name, "artifact") == 0; }
 
+/* What a server has is on: its file says which of it. */
+static void put_servers(const struct toolbox *b, struct buf *list)
+{
+    for (int i = 0; i < b->n_servers; i++) {
+        int n;
+        const struct mcp_tool *t = mcp_tools(b->server[i], &n);
+        for (int k = 0; k < n; k++) buf_printf(list, ",%s", t[k].name);
+    }
+}
+
 int toolbox_open(struct toolbox *b, struct app *a, bool person, struct err *err)
 {
     const struct opts *o = a->o;
     struct buf list = {0};
     int n;
     bool all = o->tools && strcmp(o->tools, "all") == 0;
-    *b = (struct toolbox){.run = {.home = opts_getenv("HOME"), .limits = TOOL_RUN_LIMITS}};
+    b->run = (struct tool_run_config){.home = opts_getenv("HOME"), .limits = TOOL_RUN_LIMITS};
     if (all) buf_puts(&list, "all");
     else if (o->tools && *o->tools) buf_printf(&list, "%s,calculator", o->tools);
     else buf_puts(&list, "calculator");
+    put_servers(b, &list);
     if (list.failed) return err_set(err, -1, "no memory for the tools");
     const struct rights_config cfg = {.tools = list.data, .allow = o->allow, .workspace = o->workspace,
                                       .person = person};
@@ -28,8 +39,8 @@ int toolbox_open(struct toolbox *b, struct app *a, bool person, struct err *err)
     buf_free(&list);
     if (!b->rights) return -1;
     const struct form_tool *t = forms_tools(&n);
-    for (int i = 0; i < n && o->tools && b->n_on < TOOLBOX_TOOLS; i++) {
-        bool on = rights_on(b->rights, t[i].name) && !is_memory(t[i].name);
+    for (int i = 0; i < n && b->n_on < TOOLBOX_TOOLS; i++) {
+        bool on = (o->tools || t[i].outside) && rights_on(b->rights, t[i].name) && !is_memory(t[i].name);
         if (strcmp(t[i].name, "ask") == 0) on = on && person;
         if (on) b->on[b->n_on++] = t[i].name;
     }
@@ -54,6 +65,10 @@ int toolbox_keep_off(const struct toolbox *b, const char *store, struct err *err
 void toolbox_close(struct toolbox *b)
 {
     rights_close(b->rights);
+    for (int i = 0; i < b->n_servers; i++) mcp_close(b->server[i]);
+    mcp_list_free(&b->list);
+    tools_forget();
+    forms_tools_forget();
     *b = (struct toolbox){0};
 }
 
@@ -61,6 +76,9 @@ int toolbox_check(const struct toolbox *b, const char *who, const char *const *t
 {
     for (int i = 0; i < n; i++) {
         if (is_memory(tools[i]) || needs_nothing(tools[i]) || rights_on(b->rights, tools[i])) continue;
+        if (strstr(tools[i], "__"))
+            return err_set(err, -1, "the agent %s is to have the tool %s, which no server has: --mcp FILE names "
+                           "servers", who, tools[i]);
         return err_set(err, -1, "the agent %s is to have the tool %s, which is not on: --tools %s turns it on", who,
                        tools[i], tools[i]);
     }
@@ -132,6 +150,7 @@ int toolbox_call(struct app *a, const char *name, const char *arguments, int64_t
     if (v == RIGHTS_DENIED || v == RIGHTS_INVALID) return -1;
     if (v == RIGHTS_ASK && approve(a, t, tokens, err)) return -1;
     if (strcmp(name, "ask") == 0) return ask_person(a, t, out, err);
+    if (ticket_tool(t)->place == TOOL_SERVER) return toolbox_serve(a, t, out, failed, err);
     return run(a, t, out, failed, err);
 }
 

@@ -1,8 +1,8 @@
-/* api_merge.c - what a schema says in several places, as one: by references, by allOf, beside the two, and beside a
+/* schema_merge.c - what a schema says in several places, as one: by references, by allOf, beside the two, and beside a
  * choice (anyOf, oneOf), each of whose alternatives then says it.
  *
  * Where nobody asked that a schema be held to, what cannot be said as one is said by the place that comes first. */
-#include "app/serve/api_schema.h"
+#include "app/schema.h"
 
 enum { PARTS = 64 };
 
@@ -21,7 +21,7 @@ static const char *choice_of(const json_t *v)
 
 static bool is_a_word(const char *key)
 {
-    return api_says_nothing_of_values(key) || strcmp(key, "$defs") == 0 || strcmp(key, "definitions") == 0;
+    return schema_says_nothing(key) || strcmp(key, "$defs") == 0 || strcmp(key, "definitions") == 0;
 }
 
 static bool says_more_than(const json_t *v, const char *choice)
@@ -33,7 +33,7 @@ static bool says_more_than(const json_t *v, const char *choice)
     return false;
 }
 
-bool api_wants_merging(const json_t *v)
+bool schema_wants_merging(const json_t *v)
 {
     const char *choice = choice_of(v);
     if (json_is_string(json_object_get(v, "$ref")) || json_array_size(json_object_get(v, "allOf")) > 0) return true;
@@ -178,7 +178,7 @@ static int merge_in(struct merging *m, const json_t *part);
 static int merge_ref(struct merging *m, const char *ref)
 {
     struct resolving *r = m->r;
-    const json_t *to = api_look_up(r->root, ref);
+    const json_t *to = schema_look_up(r->root, ref);
     int times = 0;
     if (!to) r->why = "it refers to a definition that is not in it";
     if (!to) return -1;
@@ -205,7 +205,7 @@ static int merge_in(struct merging *m, const json_t *part)
     size_t i;
     if (json_is_false(part)) m->never = true;
     if (!json_is_object(part)) return 0;
-    if (++m->parts > PARTS || !api_schema_counts(m->r, 0)) {
+    if (++m->parts > PARTS || !schema_counts(m->r, 0)) {
         m->r->why = m->parts > PARTS ? "it refers to itself and says no more, or has too many parts"
                                      : "it is too large when its references are written out";
         return -1;
@@ -273,7 +273,7 @@ static json_t *merge_choice(const json_t *v, const char *choice)
     return json_pack("{s:o}", choice, all);
 }
 
-json_t *api_merge(struct resolving *r, const json_t *v)
+json_t *schema_merge(struct resolving *r, const json_t *v)
 {
     const char *choice = choice_of(v);
     if (choice && !json_object_get(v, "$ref") && !json_object_get(v, "allOf")) return merge_choice(v, choice);

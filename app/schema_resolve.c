@@ -1,6 +1,7 @@
-/* api_resolve.c - the schemas that clients send, as the engine's grammars read them: references to definitions are put
+/* schema_resolve.c - the schemas that clients send, as the engine's grammars read them: references to definitions are put
  * in place.  What a grammar does not know stays as it is, and is refused there by its name. */
-#include "app/serve/api_schema.h"
+#include "app/schema.h"
+#include "engine/grammar.h"
 #include <ctype.h>
 #include <math.h>
 
@@ -12,20 +13,20 @@ static json_t *stop(struct resolving *r, const char *why)
     return NULL;
 }
 
-json_t *api_any_value(int depth)
+json_t *schema_any_value(int depth)
 {
     json_t *all = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}]", "type", "string", "type", "number", "type", "boolean",
                             "type", "null");
     if (depth > 0)
-        json_array_append_new(all, json_pack("{s:s, s:o}", "type", "array", "items", api_any_value(depth - 1)));
+        json_array_append_new(all, json_pack("{s:s, s:o}", "type", "array", "items", schema_any_value(depth - 1)));
     if (depth > 0)
         json_array_append_new(all, json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
-                                             api_any_value(depth - 1)));
+                                             schema_any_value(depth - 1)));
     return json_pack("{s:o}", "anyOf", all);
 }
 
 /* 64 bytes of a text count as another value. */
-bool api_schema_counts(struct resolving *r, size_t text)
+bool schema_counts(struct resolving *r, size_t text)
 {
     r->nodes += 1 + (int)MIN(text / 64, (size_t)NODES);
     return r->nodes <= NODES;
@@ -40,8 +41,8 @@ static bool count_all(struct resolving *r, const json_t *v)
     json_array_foreach(v, i, one)
         if (!count_all(r, one)) return false;
     json_object_foreach((json_t *)(uintptr_t)v, key, one)
-        if (!api_schema_counts(r, strlen(key)) || !count_all(r, one)) return false;
-    return api_schema_counts(r, json_string_length(v));
+        if (!schema_counts(r, strlen(key)) || !count_all(r, one)) return false;
+    return schema_counts(r, json_string_length(v));
 }
 
 /* One key of a JSON pointer (RFC 6901) in a fragment of a URI; -1: it is none, or too long. */
@@ -70,7 +71,7 @@ static int spell_key(const char *p, size_t n, char key[REF_KEY])
     return 0;
 }
 
-const json_t *api_look_up(const json_t *root, const char *ref)
+const json_t *schema_look_up(const json_t *root, const char *ref)
 {
     const json_t *at = root;
     if (strcmp(ref, "#") != 0 && strncmp(ref, "#/", 2) != 0) return NULL;
@@ -169,7 +170,7 @@ static const char *chosen_from(const json_t *v)
     return json_object_get(v, "anyOf") ? "anyOf" : json_object_get(v, "oneOf") ? "oneOf" : NULL;
 }
 
-bool api_says_nothing_of_values(const char *key)
+bool schema_says_nothing(const char *key)
 {
     static const char *const words[] = {"title", "description", "default", "examples", "$schema", "$comment",
                                         "discriminator", "readOnly", "writeOnly", "deprecated", "$id", "xml",
@@ -200,7 +201,7 @@ static bool is_left_out(const struct resolving *r, const json_t *v, const char *
     if (strcmp(key, "required") == 0) return json_is_null(json_object_get(v, key));
     if (r->leaves == LEAVES_UNKNOWN && chosen_from(v) && strcmp(key, chosen_from(v)) != 0) return true;
     if (strcmp(key, "enum") == 0 && is_in_enum(v, json_object_get(v, "const"))) return true;
-    if (strcmp(key, "nullable") == 0 || api_says_nothing_of_values(key) || says_nothing(v, key)) return true;
+    if (strcmp(key, "nullable") == 0 || schema_says_nothing(key) || says_nothing(v, key)) return true;
     if (r->leaves == LEAVES_NOTHING) return false;
     const bool text = is_one_of(key, of_strings), number = is_one_of(key, of_numbers);
     if (!text && !number) return is_one_of(key, never) || (r->leaves == LEAVES_UNKNOWN && !is_one_of(key, known));
@@ -247,7 +248,7 @@ static json_t *of_some_kind(json_t *v)
         if (json_object_get(v, saying[i])) return v;
     if (meant && json_object_set_new(v, "type", json_string(meant)) == 0) return v;
     json_decref(v);
-    return api_any_value(ANY_DEPTH);
+    return schema_any_value(ANY_DEPTH);
 }
 
 /* A list that ends before its item number n, since there is none: without the words of others.  v is taken. */
@@ -327,12 +328,12 @@ static json_t *open_schema(const json_t *v)
 {
     const json_t *others = json_object_get(v, "additionalProperties");
     json_t *out;
-    if (json_is_true(v) || (json_is_object(v) && json_object_size(v) == 0)) return api_any_value(ANY_DEPTH);
+    if (json_is_true(v) || (json_is_object(v) && json_object_size(v) == 0)) return schema_any_value(ANY_DEPTH);
     const bool list = has_type(v, "array") && !json_object_get(v, "items") && !json_object_get(v, "prefixItems");
     const bool map = has_type(v, "object") && !json_object_get(v, "properties") &&
                      (!others || json_is_true(others) || (json_is_object(others) && json_object_size(others) == 0));
     if ((!list && !map) || !(out = json_copy((json_t *)(uintptr_t)v))) return NULL;
-    json_object_set_new(out, list ? "items" : "additionalProperties", api_any_value(ANY_DEPTH));
+    json_object_set_new(out, list ? "items" : "additionalProperties", schema_any_value(ANY_DEPTH));
     return out;
 }
 
@@ -340,7 +341,7 @@ static json_t *open_schema(const json_t *v)
 static json_t *resolve_merged(struct resolving *r, const json_t *v, int depth)
 {
     const int before = r->n_open;
-    json_t *one = api_merge(r, v);
+    json_t *one = schema_merge(r, v);
     json_t *made = one ? resolve(r, one, depth, SCHEMA) : r->why ? NULL : resolve_object(r, v, depth, SCHEMA);
     r->n_open = before;
     json_decref(one);
@@ -349,7 +350,7 @@ static json_t *resolve_merged(struct resolving *r, const json_t *v, int depth)
 
 static json_t *resolve_schema(struct resolving *r, const json_t *v, int depth)
 {
-    if (api_wants_merging(v)) return resolve_merged(r, v, depth);
+    if (schema_wants_merging(v)) return resolve_merged(r, v, depth);
     json_t *open = open_schema(v);
     if (open) {
         json_t *made = resolve(r, open, depth, SCHEMA);
@@ -372,7 +373,7 @@ static const char too_large[] = "it is too large when its references are written
 static json_t *resolve(struct resolving *r, const json_t *v, int depth, enum kind kind)
 {
     if (depth > DEPTH) return stop(r, "it is nested too deeply");
-    if (!api_schema_counts(r, 0)) return stop(r, too_large);
+    if (!schema_counts(r, 0)) return stop(r, too_large);
     if (kind == SCHEMA && (json_is_object(v) || json_is_true(v))) return resolve_schema(r, v, depth + 1);
     if (kind == PROPERTIES && json_is_object(v)) return resolve_object(r, v, depth + 1, PROPERTIES);
     if (kind == SCHEMAS && json_is_array(v)) return resolve_list(r, v, depth + 1);
@@ -381,7 +382,7 @@ static json_t *resolve(struct resolving *r, const json_t *v, int depth, enum kin
     return copy ? copy : stop(r, "no memory for it");
 }
 
-json_t *api_resolve(struct resolving *r, const json_t *schema)
+json_t *schema_resolve(struct resolving *r, const json_t *schema)
 {
     r->open[0] = r->root;
     r->n_open = 1;
