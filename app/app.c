@@ -304,7 +304,7 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;
     a->trace.all_samples = o->all_samples;
     int code = set_sampling(a, err) ? EXIT_INTERNAL : EXIT_DONE;
-    if (code == EXIT_DONE && toolbox_servers(&a->toolbox, a, err)) code = EXIT_USAGE;
+    if (code == EXIT_DONE && toolbox_servers(&a->toolbox, o, MCP_LIMITS.start_ms, err)) code = EXIT_USAGE;
     if (code == EXIT_DONE && o->crew && crew_load(o->crew, &a->crew, err)) code = EXIT_USAGE;
     a->crew.endless = o->off.loop;
     bool person = !o->prompt && !o->script && isatty(STDIN_FILENO) && (isatty(STDERR_FILENO) || isatty(STDOUT_FILENO));

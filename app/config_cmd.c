@@ -43,7 +43,8 @@ int config_run(int argc, char **argv)
     struct err err = {0};
     int bad = opts_parse(&o, argc, argv, NULL, &err), status = EXIT_USAGE;
     say_plainly(o.plain);
-    if (!bad && opts_asks_once(&o)) bad = err_set(&err, OPTS_BAD, "plimsoll config takes no %s", opts_asks_once(&o));
+    const char *once = bad ? NULL : opts_asks_once(&o, NULL);
+    if (once) bad = err_set(&err, OPTS_BAD, "plimsoll config takes no %s", once);
     if (bad) {
         say_error("%s", err.text);
     } else if (o.help) {

@@ -39,6 +39,7 @@ static const struct row {
     {"address space", doctor_address},
     {"core file", doctor_core_file},
     {"configuration", doctor_config},
+    {"tool servers", doctor_servers},
 };
 
 static const char *const verdict_name[] = {"ok", "warn", "FAIL"};
@@ -175,7 +176,8 @@ int doctor_run(int argc, char **argv)
     struct err err = {0};
     int status = EXIT_USAGE, bad = opts_parse(&o, argc, argv, NULL, &err);
     say_plainly(o.plain);
-    if (!bad && opts_asks_once(&o)) bad = err_set(&err, OPTS_BAD, "plimsoll doctor takes no %s", opts_asks_once(&o));
+    const char *once = bad ? NULL : opts_asks_once(&o, "--mcp"); /* whose servers are looked at */
+    if (once) bad = err_set(&err, OPTS_BAD, "plimsoll doctor takes no %s", once);
     const struct doctor d = {.o = &o, .env = opts_getenv, .root = "", .patience = DOCTOR_PATIENCE,
                              .config = bad == OPTS_BAD_FILE ? &err : NULL};
     if (bad == OPTS_BAD) say_error("%s", err.text);

@@ -41,7 +41,8 @@ doctor_check doctor_backend, doctor_kernels, doctor_instructions, doctor_driver,
 doctor_check doctor_cores, doctor_landlock, doctor_seccomp, doctor_groups, doctor_files, doctor_locked, doctor_address,
     doctor_core_file, doctor_libraries;
 /* doctor_place.c: where it runs */
-doctor_check doctor_locale, doctor_colours, doctor_terminal, doctor_config, doctor_store, doctor_disk;
+doctor_check doctor_locale, doctor_colours, doctor_terminal, doctor_config, doctor_store, doctor_disk,
+    doctor_servers;
 
 /* Cores that the control groups above this process grant; INFINITY: no limit. */
 double doctor_group_cores(const char *root);

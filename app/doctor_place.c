@@ -1,6 +1,7 @@
 /* doctor_place.c - `plimsoll doctor`: terminal, configuration file, store. */
 #include "app/config.h"
 #include "app/doctor.h"
+#include "app/session/toolbox.h"
 #include "app/store_cmd.h"
 #include <errno.h>
 #include <langinfo.h>
@@ -194,4 +195,22 @@ void doctor_disk(const struct doctor *d, struct doctor_finding *f)
         }
     }
     buf_free(&dir);
+}
+
+/* Those of --mcp, each started and ended again. */
+void doctor_servers(const struct doctor *d, struct doctor_finding *f)
+{
+    struct toolbox b = {0};
+    struct err err = {0};
+    if (!d->o->mcp) {
+        doctor_say(f, DOCTOR_OK, "none: --mcp names a file of them");
+    } else if (toolbox_servers(&b, d->o, d->patience * 800, &err)) {
+        doctor_say(f, DOCTOR_FAIL, "one of %.200s does not start, or says what is not known", d->o->mcp);
+        doctor_fix(f, "%s", err.text);
+    } else {
+        int tools = 0, n;
+        for (int i = 0; i < b.n_servers; i++) tools += (mcp_tools(b.server[i], &n), n);
+        doctor_say(f, DOCTOR_OK, "%d, with %d tool%s", b.n_servers, tools, plural(tools));
+    }
+    toolbox_close(&b);
 }

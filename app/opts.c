@@ -361,11 +361,12 @@ int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struc
     return check_together(o, err);
 }
 
-const char *opts_asks_once(const struct opts *o)
+const char *opts_asks_once(const struct opts *o, const char *but)
 {
     for (int i = 0; i < o->n_said; i++) {
         const struct opt *row = o->said[i].row;
         bool about_the_file = row->at == offsetof(struct opts, config) || row->at == offsetof(struct opts, no_config);
+        if (but && strcmp(row->name, but) == 0) continue;
         if ((row->kind & LINE_ONLY) && !about_the_file && row->at != offsetof(struct opts, help)) return row->name;
     }
     return NULL;

@@ -141,8 +141,8 @@ const char *opts_variable(const char *flag); /* the environment's name for it; N
 void opts_help(struct buf *out); /* the flags in the text of --help, from the same table */
 
 /* The name of a flag that was given and asks for one thing once (--prompt, --resume, --version ...): no setting, so
- * commands that only look at settings refuse it.  NULL: none. */
-const char *opts_asks_once(const struct opts *o);
+ * commands that only look at settings refuse it.  but: one that may be given all the same, or NULL.  NULL: none. */
+const char *opts_asks_once(const struct opts *o, const char *but);
 
 /* Every value in force and where it came from, in the form of a configuration file. */
 void opts_show(const struct opts *o, struct buf *out);

@@ -133,6 +133,18 @@ TEST(a_server_that_fails_is_said_before_anything_starts)
     has(err_text(), "it is no regular file");
 }
 
+TEST(doctor_starts_servers_and_says_what_is_wrong)
+{
+    const char *args[] = {"doctor", "--mcp", servers(server), NULL};
+    child_free(&c);
+    child_run(&c, args, "", 0);
+    has(out_text(), "1, with 2 tools");
+    args[2] = servers("echo 'no key' >&2; exit 1");
+    child_free(&c);
+    CHECK(child_run(&c, args, "", 0) != 0);
+    has(out_text(), "its last words: no key");
+}
+
 /* More than the context holds is refused with the figures, not sent cut. */
 TEST(tools_that_fill_the_context_are_refused_with_figures)
 {

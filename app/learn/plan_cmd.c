@@ -108,7 +108,7 @@ static const char *of_no_use(struct opts *o)
     if (o->pool > 0 && !opts_yields(o, "--pool")) return "--pool: a plan is of whole contexts";
     if (o->parallel > 0 && !opts_yields(o, "--parallel")) return "--parallel: --agents says how many there are";
     if (strcmp(o->engine, "local") != 0) return "--engine: a scripted one has no weights";
-    return opts_asks_once(o);
+    return opts_asks_once(o, NULL);
 }
 
 static int take_agents(const struct args *a, struct engine_config *cfg, struct err *err)

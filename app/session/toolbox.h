@@ -13,6 +13,7 @@
 #include "tools/run.h"
 
 struct app;
+struct opts;
 
 enum toolbox_choice { TOOLBOX_DENY, TOOLBOX_ONCE, TOOLBOX_SESSION };
 
@@ -35,8 +36,9 @@ struct toolbox {
 };
 
 /* The servers that --mcp names are started, and their tools are known from then on; before a crew is read that has
- * them, and before toolbox_open(); toolbox_close() ends them also where that was never called.  0, or -1: err. */
-int toolbox_servers(struct toolbox *b, const struct app *a, struct err *err);
+ * them, and before toolbox_open(); toolbox_close() ends them also where that was never called.  patience: the
+ * milliseconds that each may take.  0, or -1: err. */
+int toolbox_servers(struct toolbox *b, const struct opts *o, int patience, struct err *err);
 
 /* As the options say; person: somebody can be asked.  0, or -1: err names the flag. */
 int toolbox_open(struct toolbox *b, struct app *a, bool person, struct err *err);

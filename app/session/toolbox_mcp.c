@@ -42,14 +42,16 @@ static int read_list(struct toolbox *b, const char *file, struct err *err)
     return rc ? err_set(err, -1, "--mcp: %.200s: %.240s", file, why.text) : 0;
 }
 
-int toolbox_servers(struct toolbox *b, const struct app *a, struct err *err)
+int toolbox_servers(struct toolbox *b, const struct opts *o, int patience, struct err *err)
 {
-    const char *file = a->o->mcp;
+    const char *file = o->mcp;
+    struct mcp_limits limits = MCP_LIMITS;
     struct err why = {0};
+    limits.start_ms = patience;
     if (!file) return 0;
     if (read_list(b, file, err)) return -1;
     for (int i = 0; i < b->list.n; i++) {
-        struct mcp *m = mcp_open(&b->list.server[i], &MCP_LIMITS, &why);
+        struct mcp *m = mcp_open(&b->list.server[i], &limits, &why);
         if (!m) return err_set(err, -1, "--mcp: %.150s: %.300s", file, why.text);
         b->server[b->n_servers++] = m;
         if (add_tools(m, err)) return -1;
