@@ -167,6 +167,35 @@ TEST(a_server_that_does_not_start_is_said_with_its_last_words)
     limits.start_ms = 0;
 }
 
+/* Its own variables count; of what it says of a tool so much is told as a list can bear. */
+TEST(a_server_has_its_own_variables_and_long_words_are_cut)
+{
+    static char *const env[] = {(char *)(uintptr_t) "PLIMSOLL_T=own", NULL};
+    struct err err = {0};
+    int n;
+    setenv("PLIMSOLL_T", "ours", 1);
+    argv_of[2] = (char *)(uintptr_t)SERVER(HELLO
+        "3) d=x; i=0; while [ $i -lt 12 ]; do i=$((i+1)); d=\"$d$d\"; done\n"
+        "printf '%s\\n' '{\"id\":'$id',\"result\":{\"tools\":[{\"name\":\"do\",\"description\":"
+        "\"'\"$d\"'\\u00e9\\u00e9\"}]}}';;\n"
+        "4) " SAYS(TEXT("'$(env | grep -c PLIMSOLL_T)$PLIMSOLL_T'")) ";;");
+    config = (struct mcp_config){.name = "s", .argv = argv_of, .env = (char **)(uintptr_t)env};
+    limits = (struct mcp_limits){10000, 10000, 1 << 20, 1 << 16};
+    struct mcp *m = mcp_open(&config, &limits, &err);
+    if (!m) check_fail(__FILE__, __LINE__, "%s", err.text);
+    CHECK_EQ(strlen(mcp_tools(m, &n)[0].about), MCP_ABOUT);
+    called(m, "do", "{}", false, "1own");
+    mcp_close(m);
+}
+
+TEST(a_schema_that_is_too_long_is_refused)
+{
+    bad(SERVER(HELLO "3) d=x; i=0; while [ $i -lt 17 ]; do i=$((i+1)); d=\"$d$d\"; done\n"
+               "printf '%s\\n' '{\"id\":'$id',\"result\":{\"tools\":[{\"name\":\"do\",\"inputSchema\":{\"title\":"
+               "\"'\"$d\"'\"}}]}}';;"),
+        "says more than 65536 bytes of its tool s__do");
+}
+
 TEST(more_tools_than_there_is_room_for_are_refused)
 {
     bad(SERVER(HELLO "3) t=; i=0; while [ $i -lt 65 ]; do i=$((i+1)); t=\"$t{\\\"name\\\":\\\"t$i\\\"},\"; done\n"
@@ -275,7 +304,8 @@ TEST(a_file_of_servers_is_read_as_clients_write_it)
     struct mcp_list l;
     struct err err = {0};
     static const char text[] =
-        "{\"mcpServers\": {\"git-hub\": {\"type\": \"stdio\", \"command\": \"npx\", \"args\": [\"-y\", \"x@${V:-1}\"],"
+        "{\"mcpServers\": {\"git-hub\": {\"type\": \"stdio\", \"command\": \"npx\", \"args\": [\"-y\", \"x@${V:"
+        "-1}${KEY}:-}\"],"
         " \"env\": "
         "{\"TOKEN\": \"${KEY}\"}, \"cwd\": \"/tmp\", \"autoApprove\": [\"all\"], \"tools\": [\"a\", \"b\"]},"
         "\"off\": {\"command\": \"y\", \"disabled\": true}, \"b\": {\"command\": \"z\", \"tools\": [\"*\"]}}}";
@@ -283,7 +313,7 @@ TEST(a_file_of_servers_is_read_as_clients_write_it)
     CHECK_EQ(l.n, 2);
     CHECK_STR(l.server[0].name, "git-hub");
     CHECK_STR(l.server[0].argv[0], "npx");
-    CHECK_STR(l.server[0].argv[2], "x@1");
+    CHECK_STR(l.server[0].argv[2], "x@1k-1:-}");
     CHECK(l.server[0].argv[3] == NULL);
     CHECK_STR(l.server[0].env[0], "TOKEN=k-1");
     CHECK_STR(l.server[0].cwd, "/tmp");
