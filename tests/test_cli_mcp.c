@@ -4,6 +4,7 @@
 #include "tests/child.h"
 #include "tests/quoted.h"
 #include "tests/vocab_file.h"
+#include <signal.h>
 #include <unistd.h>
 
 #define SAYS(text) "{'answer': '" text "'}\n"
@@ -131,6 +132,32 @@ TEST(a_server_that_fails_is_said_before_anything_starts)
     has(err_text(), "the server s has a url");
     CHECK_EQ(RUN(false, SAYS("x"), "go\n", "--mcp", "/dev/null"), 2);
     has(err_text(), "it is no regular file");
+}
+
+/* Nobody waits a call out: Ctrl-C ends it, and the server hears of it. */
+TEST(a_call_that_hangs_is_cancelled)
+{
+    char seen[600], hangs[2600];
+    snprintf(seen, sizeof seen, "%s/seen", check_tmpdir());
+    snprintf(hangs, sizeof hangs, "while read -r l; do id=${l#*\\\"id\\\":}; id=${id%%%%,*}\ncase $l in\n"
+             "*'\"initialize\"'*) echo '{\"id\":'$id',\"result\":{\"capabilities\":{\"tools\":{}}}}';;\n"
+             "*tools/list*) echo '{\"id\":'$id',\"result\":{\"tools\":[{\"name\":\"do\"}]}}';;\n"
+             "*tools/call*) echo called >%s;;\n*notifications/cancelled*) echo cancelled >%s.2;;\nesac; "
+             "done\n", seen, seen);
+    const char *args[] = {"--engine", "scripted", "--script-file",
+                          file_of("answers", quoted(SAYS(CALL("s__do", "{}")) SAYS("Well."))), "--no-save",
+                          "--mcp", servers(hangs), "--allow", "s__do", NULL};
+    child_free(&c);
+    child_start(&c, args);
+    child_type(&c, "go\n", 3);
+    for (int i = 0; i < 600 && access(seen, R_OK); i++) child_look(&c, 50);
+    CHECK_EQ(access(seen, R_OK), 0);
+    CHECK_EQ(kill(c.pid, SIGINT), 0);
+    strcat(seen, ".2");
+    for (int i = 0; i < 600 && access(seen, R_OK); i++) child_look(&c, 50);
+    CHECK_EQ(access(seen, R_OK), 0);
+    child_close_input(&c);
+    CHECK_EQ(child_end(&c), 130);
 }
 
 TEST(doctor_starts_servers_and_says_what_is_wrong)
