@@ -1,6 +1,7 @@
 /* What a session keeps whole: the list, texts read in parts and searched, and what is collected of a real store. */
 #include "app/console.h"
 #include "app/tui/view_artifacts.h"
+#include "app/session/session_result.h"
 #include "tests/session_rig.h"
 #include "tests/stored_rig.h"
 
@@ -294,6 +295,29 @@ TEST(artifacts_of_a_session_are_collected)
              (int)l->row[1].tokens);
     CHECK(strstr(events(), tokens)); /* as it was told */
     doc_free(&d);
+    end();
+}
+
+/* Its event was told before the call and the result were said. */
+TEST(artifacts_of_a_call_that_the_model_made_say_what_it_sees)
+{
+    const struct form_text call = form_text("<tool_call>{\"name\":\"list\",\"arguments\":{}}</tool_call>");
+    begin(NULL);
+    CHECK_EQ(say("one"), 0);
+    struct result r = {.by = "model", .name = "list", .bytes = 7000, .left_out = 6995,
+                       .artifact = s.keep.head.artifacts++};
+    buf_puts(&r.text, "a.txt");
+    result_tell(&s, &r, "{\"path\":\".\"}");
+    OK(result_append(&s, call, 0, &r, &err));
+    OK(session_save(&s, &err));
+    struct doc d = collected(doc_artifacts, "", 0);
+    const struct doc_artifacts *l = d.data;
+    CHECK_EQ(l->rows, 1);
+    CHECK_STR(l->row[0].tool, "list");
+    CHECK_STR(l->row[0].about, "path=.");
+    CHECK_EQ(l->row[0].tokens, 5);
+    doc_free(&d);
+    buf_free(&r.text);
     end();
 }
 

@@ -32,6 +32,7 @@ struct collecting {
     uint64_t least;   /* older ones are left out */
     size_t cap;
     char tool[ARTIFACTS_TOOL], about[ARTIFACTS_ABOUT]; /* of the last call */
+    struct artifacts_row told; /* by the last event of a result that is still to come; id 0: none */
     bool failed;
 };
 
@@ -75,6 +76,13 @@ static bool room_for_one(struct collecting *l)
     return true;
 }
 
+static void take_told(struct artifacts_row *r, const struct artifacts_row *told)
+{
+    r->tokens = told->tokens;
+    memcpy(r->tool, told->tool, sizeof r->tool);
+    memcpy(r->about, told->about, sizeof r->about);
+}
+
 static bool one_message(void *self, uint64_t number, const struct journal_message *m)
 {
     struct collecting *l = self;
@@ -91,6 +99,8 @@ static bool one_message(void *self, uint64_t number, const struct journal_messag
     if (m->kind == JOURNAL_DOCUMENT) {
         snprintf(r->tool, sizeof r->tool, "document");
         put_cut(r->about, sizeof r->about, m->text, m->len);
+    } else if (l->told.id == m->artifact) {
+        take_told(r, &l->told);
     } else {
         memcpy(r->tool, *l->tool ? l->tool : "tool", *l->tool ? sizeof r->tool : 5);
         memcpy(r->about, l->about, sizeof r->about);
@@ -98,23 +108,23 @@ static bool one_message(void *self, uint64_t number, const struct journal_messag
     return true;
 }
 
-/* A result's event is behind it, and says more. */
+/* A result's event says more than it: it is behind one of ours, and before what a model's call gave. */
 static bool one_event(void *self, uint64_t number, const char *json, size_t n)
 {
     struct collecting *l = self;
     struct event e;
-    uint64_t id;
+    struct artifacts_row told = {0};
     (void)number;
     if (!memmem(json, n, "\"event\":\"tool\"", 14) || event_read(json, n, &e, NULL)) return true;
-    if (e.kind == EV_TOOL && session_artifact_name(e.tool.artifact.data, e.tool.artifact.len, &id))
-        for (int i = l->doc->rows; i-- > 0;) {
-            struct artifacts_row *r = &l->doc->row[i];
-            if (r->id != id) continue;
-            r->tokens = MAX(e.tool.tokens, 0);
-            put_cut(r->tool, sizeof r->tool, e.tool.name.data, e.tool.name.len);
-            put_arguments(e.tool.arguments.data, e.tool.arguments.len, r->about);
-            break;
-        }
+    if (e.kind == EV_TOOL && session_artifact_name(e.tool.artifact.data, e.tool.artifact.len, &told.id)) {
+        told.tokens = MAX(e.tool.tokens, 0);
+        put_cut(told.tool, sizeof told.tool, e.tool.name.data, e.tool.name.len);
+        put_arguments(e.tool.arguments.data, e.tool.arguments.len, told.about);
+        int i = l->doc->rows;
+        while (i > 0 && l->doc->row[i - 1].id != told.id) i--;
+        if (i > 0) take_told(&l->doc->row[i - 1], &told);
+        else l->told = told;
+    }
     event_free(&e);
     return true;
 }
