@@ -107,6 +107,26 @@ TEST(transcript_results_are_cards_that_open)
     transcript_close(t);
 }
 
+TEST(transcript_results_say_what_is_known_of_them)
+{
+    struct transcript *t = open_it(plenty);
+    struct event e = {.kind = EV_TOOL, .agent = event_str("r"), .tool = {
+        .turn = 1, .name = event_str("list"), .arguments = event_str("{}"), .bytes = 1, .tokens = 1}};
+    tell(t, e);
+    CHECK_STR(screen(t, 80, 2), "r             list {}\n              | 1 byte, 1 token\n");
+    e.tool.bytes = e.tool.tokens = -1;
+    e.tool.artifact = event_str("a7");
+    tell(t, e);
+    CHECK(strstr(screen(t, 80, 5), "              list {}\n              | whole text is artifact a7\n"));
+    e.tool.artifact = event_str("");
+    e.tool.bytes = 9;
+    e.tool.tokens = 3;
+    e.tool.left_out = 6;
+    tell(t, e);
+    CHECK(strstr(screen(t, 80, 8), "              | 9 bytes, 3 tokens shown, 6 bytes not kept\n"));
+    transcript_close(t);
+}
+
 TEST(transcript_thinking_is_folded)
 {
     struct transcript *t = open_it(plenty);
@@ -186,6 +206,28 @@ TEST(transcript_says_what_calls_were_wanted_when_a_turn_was_stopped)
     tell(t, e);
     CHECK_STR(screen(t, 80, 2), "              stopped after 1 call of tools (rounds); it wanted read\n"
                                 "              stopped after 1 call of tools (rounds); it wanted read and 3 more\n");
+    transcript_close(t);
+}
+
+/* Nor is the call that was one too many, which nobody made, shown as words. */
+TEST(transcript_the_call_that_a_stop_left_is_a_card)
+{
+    struct transcript *t = open_it(plenty);
+    const struct event e = {.kind = EV_STOPPED, .agent = event_str("a"), .stopped = {
+        .turn = 1, .reason = event_str("repeats"), .calls = 2, .name = event_str("read"),
+        .arguments = event_str("{}")}};
+    end(t, "a", "stop", "<tool_call>{\"name\":\"read\"}</tool_call>");
+    tell(t, e);
+    CHECK_STR(screen(t, 80, 4), "a             read {}\n              | was not called\n\n"
+                                "              a: stopped after 2 calls of tools (repeats); it wanted read\n");
+    end(t, "a", "stop", "I look again.\n<tool_call>{\"name\":\"read\"}</tool_call>");
+    tell(t, e);
+    const char *shown = screen(t, 80, 12);
+    CHECK(strstr(shown, "I look again.\n              read {}\n              | was not called\n"));
+    CHECK(!strstr(shown, "tool_call"));
+    tell(t, e); /* of no answer: nothing is made of what was said before */
+    shown = strstr(screen(t, 80, 20), "was not called");
+    CHECK(shown && (shown = strstr(shown + 1, "was not called")) && !strstr(shown + 1, "was not called"));
     transcript_close(t);
 }
 

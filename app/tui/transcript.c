@@ -246,7 +246,9 @@ static struct entry *newest(const struct transcript *t, int agent)
 
 static const char runs[] = "running";
 
-static void on_call(struct transcript *t, int agent, const struct event_call *call, double now)
+/* The card of a call: what the model wrote for it is not shown as words, those before it stay. */
+static struct entry *add_card(struct transcript *t, int agent, int64_t turn, struct event_str name,
+                              struct event_str arguments)
 {
     struct entry *said = newest(t, agent), *e = NULL;
     if (said && said->kind == ENTRY_ANSWER && transcript_is_call(said, 0)) { /* it is the card */
@@ -261,11 +263,37 @@ static void on_call(struct transcript *t, int agent, const struct event_call *ca
         said->call = true; /* behind what was thought */
     }
     if (said) shape_free(&said->shape);
-    e = make_tool(t, e ? e : add(t, ENTRY_TOOL, agent, call->turn), call->name, call->arguments);
+    return make_tool(t, e ? e : add(t, ENTRY_TOOL, agent, turn), name, arguments);
+}
+
+static void on_call(struct transcript *t, int agent, const struct event_call *call, double now)
+{
+    struct entry *e = add_card(t, agent, call->turn, call->name, call->arguments);
     if (!e) return;
     e->open = true;
     e->began = now;
     snprintf(e->end, sizeof e->end, "%s", runs);
+}
+
+/* Figures below zero are not known. */
+static void put_figures(const struct event_tool *tool, const char *took, char *out, size_t room)
+{
+    const bool cut = tool->artifact.len > 0 || tool->left_out > 0;
+    char bytes[40] = "", tokens[40] = "", rest[60] = "";
+    if (tool->bytes >= 0) snprintf(bytes, sizeof bytes, "%" PRId64 " byte%s", tool->bytes, plural(tool->bytes));
+    if (tool->tokens >= 0)
+        snprintf(tokens, sizeof tokens, "%" PRId64 " token%s%s", tool->tokens, plural(tool->tokens),
+                 cut ? " shown" : "");
+    if (tool->artifact.len)
+        snprintf(rest, sizeof rest, "whole text is artifact %.*s", (int)MIN(tool->artifact.len, (size_t)20),
+                 tool->artifact.data);
+    else if (cut) snprintf(rest, sizeof rest, "%" PRId64 " bytes not kept", tool->left_out);
+    const char *part[] = {took, bytes, tokens, rest};
+    *out = '\0';
+    for (size_t i = 0, at = 0; i < COUNT_OF(part); i++) {
+        if (*part[i]) snprintf(out + at, room - at, "%s%s", at > 0 ? ", " : "", part[i]);
+        at = strlen(out);
+    }
 }
 
 static void on_tool(struct transcript *t, int agent, const struct event_tool *tool, double now)
@@ -274,17 +302,11 @@ static void on_tool(struct transcript *t, int agent, const struct event_tool *to
     char took[32] = "";
     if (e && e->kind == ENTRY_TOOL && e->open) {
         close_answer(e);
-        if (now - e->began >= 0.1 && now - e->began < 1e6) snprintf(took, sizeof took, "%.1f s, ", now - e->began);
+        if (now - e->began >= 0.1 && now - e->began < 1e6) snprintf(took, sizeof took, "%.1f s", now - e->began);
     } else e = make_tool(t, add(t, ENTRY_TOOL, agent, tool->turn), tool->name, tool->arguments);
     if (!e) return;
     e->failed = tool->failed;
-    if (tool->artifact.len)
-        snprintf(e->end, sizeof e->end, "%s%" PRId64 " bytes, %" PRId64 " tokens shown, whole text is artifact %.*s",
-                 took, tool->bytes, tool->tokens, (int)MIN(tool->artifact.len, (size_t)20), tool->artifact.data);
-    else if (tool->left_out > 0)
-        snprintf(e->end, sizeof e->end, "%s%" PRId64 " bytes, %" PRId64 " tokens shown, %" PRId64 " bytes not kept",
-                 took, tool->bytes, tool->tokens, tool->left_out);
-    else snprintf(e->end, sizeof e->end, "%s%" PRId64 " bytes, %" PRId64 " tokens", took, tool->bytes, tool->tokens);
+    put_figures(tool, took, e->end, sizeof e->end);
     add_text(t, e, tool->text.data, tool->text.len);
 }
 
@@ -341,6 +363,11 @@ static void on_flow_end(struct transcript *t, struct event_str agent, const stru
 static void on_stopped(struct transcript *t, struct event_str agent, const struct event_stopped *e)
 {
     char more[40] = "";
+    const int who = agent_of(t, agent);
+    const struct entry *said = newest(t, who);
+    struct entry *card = said && said->kind == ENTRY_ANSWER && said->turn == e->turn
+                             ? add_card(t, who, e->turn, e->name, e->arguments) : NULL;
+    if (card) snprintf(card->end, sizeof card->end, "was not called");
     if (e->more > 0) snprintf(more, sizeof more, " and %" PRId64 " more", e->more);
     note(t, ENTRY_NOTE, agent, "stopped after %" PRId64 " call%s of tools (%.*s); it wanted %.*s%s", e->calls,
          plural(e->calls), STR(e->reason), STR(e->name), more);
