@@ -22,9 +22,32 @@ static void by_name(const char *heard, char *out)
 static char shown[2 * STORE_SESSION_ID + 1];
 static uint32_t shown_turns;
 
+static bool with_figures;
+
+/* What a message alone does not say. */
+static void put_figures(const struct event *e, struct buf *out)
+{
+    const struct event_tool *r = &e->tool;
+    const struct event_stopped *s = &e->stopped;
+    if (e->kind == EV_TOOL)
+        buf_printf(out, "%.*s%s: %d bytes, %d tokens, %d left out, whole %.*s\n", (int)r->name.len, r->name.data,
+                   r->failed ? " failed" : "", (int)r->bytes, (int)r->tokens, (int)r->left_out, (int)r->artifact.len,
+                   r->artifact.data);
+    if (e->kind == EV_CALL) buf_printf(out, "calls %.*s\n", (int)e->call.name.len, e->call.name.data);
+    if (e->kind == EV_TURN_END) buf_printf(out, "says %.*s\n", (int)e->turn_end.text.len, e->turn_end.text.data);
+    if (e->kind == EV_STOPPED)
+        buf_printf(out, "stopped by %.*s after %d: %.*s %.*s, %d more\n", (int)s->reason.len, s->reason.data,
+                   (int)s->calls, (int)s->name.len, s->name.data, (int)s->arguments.len, s->arguments.data,
+                   (int)s->more);
+}
+
 static void put_news(const struct news *n, struct buf *out)
 {
     const struct event *e = &n->event;
+    if (with_figures && n->kind == NEWS_PAST) {
+        put_figures(e, out);
+        return;
+    }
     if (n->kind == NEWS_PAST_BEGINS) buf_printf(out, "%d: %s\n", (int)n->value, n->text.data);
     if (n->kind == NEWS_LINE) buf_printf(out, "! %s\n", n->text.data);
     if (n->kind != NEWS_PAST) return;
@@ -67,6 +90,7 @@ static void begin_run(const char *yaml)
     begin_team(yaml, by_name, folder);
     *shown = '\0';
     shown_turns = 0;
+    with_figures = false;
     CHECK_STR(told_now(), ""); /* it is new */
 }
 
@@ -124,6 +148,75 @@ TEST(past_of_a_crew_has_its_tools_and_nothing_that_was_taken_back)
     app.trace.voice = &app.trace.own;
     go_on(TALK);
     CHECK_STR(told_now(), "1: test: Hello.\n> Hello.\nann> ann says 1\nann> read\nann> list\n");
+    end_team();
+}
+
+/* A result of `bytes` bytes of which the model saw fewer. */
+static void put_result(struct result *r, const char *text, uint64_t bytes)
+{
+    buf_puts(&r->text, text);
+    r->bytes = bytes;
+    r->left_out = bytes - strlen(text);
+    r->artifact = bytes > strlen(text) ? team.member[0].s.keep.head.artifacts++ : 0;
+}
+
+/* An event of a result stands before the call that a model made, and behind one that is ours.  One that lacks, as in an
+ * import of old, is of no other result. */
+TEST(past_results_have_the_figures_that_they_had)
+{
+    static const char list[] = "<tool_call>{\"name\":\"list\",\"arguments\":{}}</tool_call>";
+    struct result made = {.by = "model", .name = "list", .failed = true}, ours = {.by = "user", .name = "read"};
+    struct result lost = {.by = "model", .name = "list"};
+    begin_run(TALK);
+    CHECK_EQ(person_says("Hello."), EXIT_DONE);
+    struct session *s = &team.member[0].s;
+    app.trace.voice = &s->voice;
+    put_result(&made, "a.txt", 5);
+    result_tell(s, &made, "{}");
+    struct buf words = {0};
+    buf_printf(&words, "I look.\n%s", list);
+    OK(result_append(s, (struct form_text){words.data, words.len}, 0, &made, &err));
+    put_result(&ours, "half of it", 90000);
+    OK(result_append_ours(s, "{}", &ours, &err));
+    result_tell(s, &ours, "{}");
+    put_result(&lost, "none", 7000);
+    OK(result_append(s, form_text(list), 0, &lost, &err));
+    OK(session_save(s, &err));
+    app.trace.voice = &app.trace.own;
+    go_on(TALK);
+    with_figures = true;
+    const char *shown_now = told_now();
+    CHECK(hears(shown_now, "says I look.\n<tool_call>"));
+    CHECK(hears(shown_now, "</tool_call>\ncalls list\nlist failed: 5 bytes, 5 tokens, 0 left out, whole \n"
+                           "read: 90000 bytes, 10 tokens, 89990 left out, whole a1\n"
+                           "list: -1 bytes, -1 tokens, 0 left out, whole a2\n"));
+    with_figures = false;
+    buf_free(&words);
+    buf_free(&made.text);
+    buf_free(&ours.text);
+    buf_free(&lost.text);
+    end_team();
+}
+
+static void never_stops_calling(const char *heard, char *out)
+{
+    (void)heard;
+    snprintf(out, MANY_TEXT, "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"6*7\"}}</tool_call>");
+}
+
+TEST(past_of_a_turn_that_was_stopped_says_so)
+{
+    static const char calls[] = "crew: test\nagents:\n  - name: ann\n    tools: [calculator]\n    answer: 100\n"
+                                "    rounds: 1\nflow:\n  kind: single\n";
+    snprintf(folder, sizeof folder, "%s", fresh_dir());
+    begin_team(calls, never_stops_calling, folder);
+    CHECK_EQ(person_says("Hello."), EXIT_DONE);
+    go_on(calls);
+    with_figures = true;
+    const char *now = told_now();
+    CHECK(hears(now, "calculator: 2 bytes, 2 tokens, 0 left out, whole \nsays <tool_call>"));
+    CHECK(hears(now, "stopped by rounds after 1: calculator {\"expression\":\"6*7\"}, 0 more\n"));
+    with_figures = false;
     end_team();
 }
 

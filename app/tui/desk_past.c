@@ -3,59 +3,96 @@
 #include "app/say.h"
 #include "memory/forms.h"
 
+/* What an event says of a message and the message does not: of a result its figures, of an answer that a stop made of a
+ * call why. */
+struct told {
+    bool known, failed;
+    int64_t bytes, tokens, left_out, artifact;
+    char stopped[24]; /* or nothing */
+    int64_t calls, more;
+};
+
 struct telling {
     struct bridge *b;
     const char *agent;
-    struct buf call, arguments; /* the tool's name and arguments of the call that a result follows */
+    struct buf said, call, arguments; /* what the model said, the tool's name and arguments: of the call that a result
+                                       * follows */
 };
 
 static void telling_free(struct telling *t)
 {
+    buf_free(&t->said);
     buf_free(&t->call);
     buf_free(&t->arguments);
 }
 
-static void tell(struct telling *t, const struct journal_message *m)
+static struct event_str str_of(const struct buf *b) { return (struct event_str){b->data ? b->data : "", b->len}; }
+
+static void tell(const struct telling *t, struct event e)
 {
-    const struct event_str text = {m->text, m->len}, none = {"", 0};
-    struct event e = {0};
-    char artifact[24] = "";
-    switch (m->kind) {
-    case JOURNAL_USER:
-        e = (struct event){.kind = EV_TURN_USER, .turn_user = {.turn = m->turn, .text = text}};
-        break;
-    case JOURNAL_ANSWER:
-        e = (struct event){.kind = EV_TURN_END, .turn_end = {
-            .turn = m->turn, .call = 1, .end = event_str(m->flags & JOURNAL_CUT ? "cut short" : "stop"),
-            .termination_reason = none, .text = text}};
-        break;
-    case JOURNAL_RESULT:
-        if (m->artifact) snprintf(artifact, sizeof artifact, "a%llu", (unsigned long long)m->artifact);
-        e = (struct event){.kind = EV_TOOL, .tool = {
-            .turn = m->turn, .by = none, .name = {t->call.data ? t->call.data : "", t->call.len},
-            .arguments = {t->arguments.data ? t->arguments.data : "", t->arguments.len},
-            .artifact = event_str(artifact), .bytes = (int64_t)m->len, .text = text}};
-        break;
-    default: return;
-    }
     e.agent = event_str(t->agent);
     bridge_event(t->b, NEWS_PAST, &e);
+}
+
+static void tell_end(const struct telling *t, uint32_t turn, const char *end, struct event_str text)
+{
+    tell(t, (struct event){.kind = EV_TURN_END, .turn_end = {
+        .turn = turn, .call = 1, .end = event_str(end), .termination_reason = {"", 0}, .text = text}});
 }
 
 static void note_call(struct telling *t, const struct journal_message *m)
 {
     struct form_call call;
-    t->call.len = t->arguments.len = 0;
+    t->said.len = t->call.len = t->arguments.len = 0;
     if (forms_read_call_as(FORM_CALLS_ANY, m->text, m->len, &call, NULL)) return;
+    const struct form_text text = {m->text, m->len};
+    if (!forms_begins_marked(text) && !forms_begins_tags(text)) buf_put(&t->said, m->text, m->len);
     buf_puts(&t->call, call.name);
     buf_puts(&t->arguments, call.arguments);
     forms_call_free(&call);
 }
 
-static void tell_message(struct telling *t, const struct journal_message *m)
+static void tell_answer(struct telling *t, const struct journal_message *m, const struct told *told)
 {
-    if (m->kind == JOURNAL_CALL) note_call(t, m);
-    else tell(t, m);
+    tell_end(t, m->turn, m->flags & JOURNAL_CUT ? "cut short" : "stop", (struct event_str){m->text, m->len});
+    if (!*told->stopped) return;
+    note_call(t, m);
+    tell(t, (struct event){.kind = EV_STOPPED, .stopped = {
+        .turn = m->turn, .reason = event_str(told->stopped), .calls = told->calls, .name = str_of(&t->call),
+        .arguments = str_of(&t->arguments), .more = told->more}});
+}
+
+/* Words before a call stay words, as they did when it was made. */
+static void tell_result(struct telling *t, const struct journal_message *m, const struct told *told)
+{
+    char artifact[24] = "";
+    const bool cut = m->artifact > 0;
+    if (cut) snprintf(artifact, sizeof artifact, "a%llu", (unsigned long long)m->artifact);
+    if (t->said.len > 0) {
+        tell_end(t, m->turn, "stop", str_of(&t->said));
+        tell(t, (struct event){.kind = EV_CALL, .call = {
+            .turn = m->turn, .name = str_of(&t->call), .arguments = str_of(&t->arguments)}});
+    }
+    t->said.len = 0;
+    tell(t, (struct event){.kind = EV_TOOL, .tool = {
+        .turn = m->turn, .by = {"", 0}, .name = str_of(&t->call), .arguments = str_of(&t->arguments),
+        .artifact = event_str(artifact), .failed = told->failed,
+        .bytes = told->known ? told->bytes : cut ? -1 : (int64_t)m->len, .tokens = told->known ? told->tokens : -1,
+        .left_out = told->left_out, .text = {m->text, m->len}}});
+}
+
+static void tell_message(struct telling *t, const struct journal_message *m, const struct told *told)
+{
+    const struct event_str text = {m->text, m->len};
+    switch (m->kind) {
+    case JOURNAL_CALL: note_call(t, m); return;
+    case JOURNAL_RESULT: tell_result(t, m, told); return;
+    case JOURNAL_ANSWER: tell_answer(t, m, told); return;
+    case JOURNAL_USER:
+        tell(t, (struct event){.kind = EV_TURN_USER, .turn_user = {.turn = m->turn, .text = text}});
+        return;
+    default: return;
+    }
 }
 
 /* Numbers are shared with events, a dozen a turn. */
@@ -63,41 +100,7 @@ enum { NUMBERS = 8 * PAST_MESSAGES };
 
 static uint64_t from_of(const struct journal_head *h) { return h->next > NUMBERS ? h->next - NUMBERS : 0; }
 
-/* ------------------------------------------------------------------ one agent's */
-
-struct past {
-    const struct journal_head *head;
-    struct journal_spans out;
-    struct telling t;
-};
-
-static bool on_message(void *self, uint64_t number, const struct journal_message *m)
-{
-    struct past *p = self;
-    if (!journal_span_has(&p->out, number)) tell_message(&p->t, m);
-    return true;
-}
-
-static int read_past(struct store *s, void *arg, struct err *err)
-{
-    struct past *p = arg;
-    const struct journal_visit v = {.message = on_message, .self = p};
-    const uint64_t from = from_of(p->head);
-    int rc = journal_out(s, p->head->id, from, UINT64_MAX, 1u << JOURNAL_UNDONE, &p->out, err);
-    return rc ? rc : journal_each(s, p->head->id, from, &v, err);
-}
-
-static int tell_one(struct session *s, struct bridge *b, struct err *err)
-{
-    struct past p = {.head = &s->keep.head, .t = {.b = b, .agent = ""}};
-    keep_settle(&s->keep);
-    int rc = keep_call(&s->keep, read_past, &p, err);
-    journal_span_free(&p.out);
-    telling_free(&p.t);
-    return rc;
-}
-
-/* ------------------------------------------------------------------ a crew's: all sessions of its run, by time */
+/* ------------------------------------------------------------------ one agent's; a crew's: all of its run, by time */
 
 enum { RUN_SESSIONS = 1000 };
 
@@ -105,17 +108,20 @@ struct place {
     int64_t time_ms;
     size_t session; /* of heads */
     uint64_t number;
+    struct told told;
 };
 
-struct run_past {
+struct past {
     struct bridge *b;
-    const struct team *team;
+    const struct team *team; /* NULL: it is one agent's session */
     struct journal_head *head;
     size_t n_heads, at;  /* at: the one that is looked through */
     struct journal_spans out;
     struct place *place; /* room for 2 * PAST_MESSAGES */
     size_t n;
     int64_t last_ms;     /* of the one that is looked through: a clock may go back, and a session does not */
+    struct told tool, stop; /* what was told of a message that is still to come */
+    bool behind;         /* the newest place is a result of which nothing was told before */
 };
 
 static int by_time(const void *a, const void *b)
@@ -126,7 +132,7 @@ static int by_time(const void *a, const void *b)
     return (p->number > q->number) - (p->number < q->number);
 }
 
-static void keep_newest(struct run_past *p, size_t most)
+static void keep_newest(struct past *p, size_t most)
 {
     if (p->n == 0) return;
     qsort(p->place, p->n, sizeof *p->place, by_time);
@@ -136,19 +142,59 @@ static void keep_newest(struct run_past *p, size_t most)
 }
 
 /* What the person said is in the run's record, what it became for each agent in theirs. */
-static bool is_shown(const struct journal_head *h, enum journal_kind kind)
+static bool is_shown(const struct past *p, enum journal_kind kind)
 {
-    if (journal_is_run(h)) return kind == JOURNAL_USER;
-    return kind == JOURNAL_ANSWER || kind == JOURNAL_CALL || kind == JOURNAL_RESULT;
+    const bool said = kind == JOURNAL_ANSWER || kind == JOURNAL_CALL || kind == JOURNAL_RESULT;
+    if (!p->team) return said || kind == JOURNAL_USER;
+    return journal_is_run(&p->head[p->at]) ? kind == JOURNAL_USER : said;
 }
 
 static bool note_place(void *self, uint64_t number, const struct journal_message *m)
 {
-    struct run_past *p = self;
-    if (!is_shown(&p->head[p->at], m->kind) || journal_span_has(&p->out, number)) return true;
+    struct past *p = self;
+    const struct told none = {0};
+    if (!is_shown(p, m->kind) || journal_span_has(&p->out, number)) return true;
     p->last_ms = MAX(p->last_ms, m->time_ms);
     if (p->n == 2 * (size_t)PAST_MESSAGES) keep_newest(p, PAST_MESSAGES);
-    p->place[p->n++] = (struct place){p->last_ms, p->at, number};
+    struct place *at = &p->place[p->n++];
+    *at = (struct place){.time_ms = p->last_ms, .session = p->at, .number = number};
+    p->behind = m->kind == JOURNAL_RESULT;
+    if (p->behind && p->tool.known && p->tool.artifact == (int64_t)m->artifact) {
+        at->told = p->tool;
+        p->behind = false;
+    }
+    if (m->kind == JOURNAL_ANSWER) at->told = p->stop;
+    if (m->kind != JOURNAL_CALL) p->tool = p->stop = none;
+    return true;
+}
+
+/* It stands before the call that the model made, and behind one that is ours. */
+static void note_tool(struct past *p, const struct event_tool *e)
+{
+    uint64_t id = 0;
+    if (e->artifact.len > 0 && !session_artifact_name(e->artifact.data, e->artifact.len, &id)) return;
+    p->tool = (struct told){.known = true, .failed = e->failed, .bytes = e->bytes, .tokens = e->tokens,
+                            .left_out = e->left_out, .artifact = (int64_t)id};
+    if (!p->behind) return;
+    p->place[p->n - 1].told = p->tool;
+    p->tool = (struct told){0};
+    p->behind = false;
+}
+
+static bool note_event(void *self, uint64_t number, const char *json, size_t n)
+{
+    struct past *p = self;
+    struct event e;
+    if (!memmem(json, n, "\"event\":\"tool\"", 14) && !memmem(json, n, "\"event\":\"stopped\"", 17)) return true;
+    if (journal_span_has(&p->out, number) || event_read(json, n, &e, NULL)) return true;
+    if (e.kind == EV_TOOL) note_tool(p, &e.tool);
+    if (e.kind == EV_STOPPED) {
+        p->stop = (struct told){.calls = e.stopped.calls, .more = e.stopped.more};
+        if (e.stopped.reason.len > 0)
+            snprintf(p->stop.stopped, sizeof p->stop.stopped, "%.*s",
+                     (int)MIN(e.stopped.reason.len, sizeof p->stop.stopped), e.stopped.reason.data);
+    }
+    event_free(&e);
     return true;
 }
 
@@ -159,11 +205,13 @@ static bool is_left(const struct team *t, const struct journal_head *h)
     return i >= 0 && memcmp(t->member[i].s.keep.head.id, h->id, sizeof h->id) != 0;
 }
 
-static int note_session(struct store *s, struct run_past *p, struct err *err)
+static int note_session(struct store *s, struct past *p, struct err *err)
 {
     const struct journal_head *h = &p->head[p->at];
-    const struct journal_visit v = {.message = note_place, .self = p};
+    const struct journal_visit v = {.message = note_place, .event = note_event, .self = p};
     p->last_ms = 0;
+    p->tool = p->stop = (struct told){0};
+    p->behind = false;
     int rc = journal_out(s, h->id, from_of(h), UINT64_MAX, 1u << JOURNAL_UNDONE, &p->out, err);
     if (rc == 0) rc = journal_each(s, h->id, from_of(h), &v, err);
     journal_span_free(&p->out);
@@ -171,7 +219,7 @@ static int note_session(struct store *s, struct run_past *p, struct err *err)
 }
 
 /* At one moment the person spoke first. */
-static void put_record_first(struct run_past *p)
+static void put_record_first(struct past *p)
 {
     for (size_t i = 1; i < p->n_heads; i++) {
         const struct journal_head first = p->head[0];
@@ -189,7 +237,7 @@ static void name_agent(struct journal_head *h)
     if (copy) *copy = '\0';
 }
 
-static void tell_places(struct store *s, const struct run_past *p, struct telling *each)
+static void tell_places(struct store *s, const struct past *p, struct telling *each)
 {
     struct buf text = {0};
     for (size_t i = 0; i < p->n; i++) {
@@ -197,24 +245,36 @@ static void tell_places(struct store *s, const struct run_past *p, struct tellin
         struct journal_message m;
         text.len = 0;
         if (journal_get(s, p->head[at->session].id, at->number, &m, &text, NULL)) continue; /* as damaged ones are */
-        tell_message(&each[at->session], &m);
+        tell_message(&each[at->session], &m, &at->told);
     }
     buf_free(&text);
 }
 
-static int read_run(struct store *s, void *arg, struct err *err)
+static int find_heads(struct store *s, struct past *p, const struct journal_head *one, struct err *err)
 {
-    struct run_past *p = arg;
-    int rc = journal_run_heads(s, p->team->run.keep.head.id, RUN_SESSIONS, &p->head, &p->n_heads, err);
+    if (p->team) return journal_run_heads(s, p->team->run.keep.head.id, RUN_SESSIONS, &p->head, &p->n_heads, err);
+    p->head = malloc(sizeof *p->head);
+    if (!p->head) return err_set(err, STORE_NO_MEMORY, "no memory for what was said before");
+    p->head[p->n_heads++] = *one;
+    return 0;
+}
+
+struct reading { struct past p; const struct journal_head *one; };
+
+static int read_past(struct store *s, void *arg, struct err *err)
+{
+    struct reading *r = arg;
+    struct past *p = &r->p;
+    int rc = find_heads(s, p, r->one, err);
     if (rc) return rc;
     put_record_first(p);
     struct telling *each = calloc(p->n_heads + 1, sizeof *each);
     p->place = calloc(2 * (size_t)PAST_MESSAGES, sizeof *p->place);
     if (!each || !p->place) rc = err_set(err, STORE_NO_MEMORY, "no memory for what was said before");
     for (p->at = 0; p->at < p->n_heads && rc == 0; p->at++) {
-        if (!is_left(p->team, &p->head[p->at])) rc = note_session(s, p, err);
+        if (!p->team || !is_left(p->team, &p->head[p->at])) rc = note_session(s, p, err);
         name_agent(&p->head[p->at]);
-        each[p->at] = (struct telling){.b = p->b, .agent = p->head[p->at].run.agent};
+        each[p->at] = (struct telling){.b = p->b, .agent = p->team ? p->head[p->at].run.agent : ""};
     }
     if (rc == 0) keep_newest(p, PAST_MESSAGES);
     if (rc == 0) tell_places(s, p, each);
@@ -223,13 +283,14 @@ static int read_run(struct store *s, void *arg, struct err *err)
     return rc;
 }
 
-static int tell_run(struct team *t, struct bridge *b, struct err *err)
+static int tell_past(struct console *c, struct bridge *b, struct err *err)
 {
-    struct run_past p = {.b = b, .team = t};
-    keep_settle(&t->run.keep);
-    int rc = keep_call(&t->run.keep, read_run, &p, err);
-    free(p.head);
-    free(p.place);
+    struct keep *k = c->team.crew ? &c->team.run.keep : &c->s->keep;
+    struct reading r = {.p = {.b = b, .team = c->team.crew ? &c->team : NULL}, .one = &k->head};
+    keep_settle(k);
+    int rc = keep_call(k, read_past, &r, err);
+    free(r.p.head);
+    free(r.p.place);
     return rc;
 }
 
@@ -255,6 +316,6 @@ void desk_tell_past(struct console *c, struct bridge *b, char shown[2 * STORE_SE
     if (same || !h) return;
     if (nothing) return; /* a new one, in place of one in which nothing was said */
     bridge_put(b, NEWS_PAST_BEGINS, now, h->title, strlen(h->title));
-    if (now > 0) rc = c->team.crew ? tell_run(&c->team, b, &err) : tell_one(c->s, b, &err);
+    if (now > 0) rc = tell_past(c, b, &err);
     if (rc) bridge_line(b, SAY_ERROR, false, err.text, strlen(err.text));
 }
