@@ -34,6 +34,14 @@ static void say_figures(struct console *c)
     buf_free(&b);
 }
 
+/* What tools did is not undone with the words. */
+static void say_withdrawn(int calls)
+{
+    if (calls == 0) say("nothing was said yet: your turn was withdrawn");
+    else say("there was no answer yet: your turn was withdrawn, with its %d call%s of tools; what they did stays done",
+             calls, calls == 1 ? "" : "s");
+}
+
 /* agent: of the team; -1: whom lines are for now.  An exit status, told. */
 static int ask_one(struct console *c, int agent, const char *text, size_t n)
 {
@@ -51,7 +59,7 @@ static int ask_one(struct console *c, int agent, const char *text, size_t n)
         return status;
     }
     if (status == 128 + SIGINT) {
-        if (!c->team.crew && c->s->keep.head.turns == before) say("nothing was said yet: your turn was withdrawn");
+        if (!c->team.crew && c->s->keep.head.turns == before) say_withdrawn(c->s->outcome.calls);
         signals_forget_interrupt();
         return status;
     }

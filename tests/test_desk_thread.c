@@ -223,7 +223,7 @@ TEST(thread_desk_question_is_withdrawn_by_a_cancel)
     desk_cancel(d, "");
     snprintf(want, sizeof want, "withdrawn %d\n", (int)question);
     until(want);
-    until("done, 0 wait\n");
+    TOLD(until("done, 0 wait\n"), "your turn was withdrawn, with its 1 call of tools; what they did stays done");
     bridge_answer(b, question, TOOLBOX_ONCE, "", 0); /* too late */
     order("and now");
     TOLD(until("done, 0 wait\n"), "(stop)");
