@@ -231,6 +231,24 @@ TEST(transcript_the_call_that_a_stop_left_is_a_card)
     transcript_close(t);
 }
 
+/* How long a person thinks is no time of the tool's, whatever clock his is by. */
+TEST(transcript_a_call_took_no_time_while_it_waited_for_the_person)
+{
+    struct transcript *t = open_it(plenty);
+    tell(t, (struct event){.kind = EV_CALL, .agent = event_str("a"), .time = 2,
+                           .call = {.turn = 1, .name = event_str("list"), .arguments = event_str("{}")}});
+    transcript_waits(t, "a", true, 1000);
+    transcript_waits(t, "a", true, 1001); /* another question came */
+    CHECK(strstr(screen(t, 80, 2), "waits for your answer"));
+    transcript_waits(t, "a", false, 1004);
+    transcript_waits(t, "a", false, 1009);
+    CHECK(strstr(screen(t, 80, 2), "running"));
+    tell(t, (struct event){.kind = EV_TOOL, .agent = event_str("a"), .time = 7.5, .tool = {
+        .turn = 1, .name = event_str("list"), .arguments = event_str("{}"), .bytes = 3, .tokens = 2}});
+    CHECK_STR(screen(t, 80, 2), "a             list {}\n              | 1.5 s, 3 bytes, 2 tokens\n");
+    transcript_close(t);
+}
+
 TEST(transcript_a_call_is_a_card_that_runs)
 {
     struct transcript *t = open_it(plenty);

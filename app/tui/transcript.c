@@ -450,7 +450,7 @@ int transcript_line(struct transcript *t, bool error, const char *text, size_t n
 
 void transcript_name(struct transcript *t, const char *name) { agent_of(t, event_str(name)); }
 
-void transcript_waits(struct transcript *t, const char *who, bool waits)
+void transcript_waits(struct transcript *t, const char *who, bool waits, double now)
 {
     size_t i = t->n;
     if (!*who) who = "plimsoll";
@@ -459,6 +459,9 @@ void transcript_waits(struct transcript *t, const char *who, bool waits)
         i--;
     if (i == 0) return;
     struct entry *e = &t->entry[i - 1];
+    if (!e->waits) e->asked = now;
+    if (!waits) e->began += MAX(now - e->asked, 0);
+    e->waits = waits;
     snprintf(e->end, sizeof e->end, "%s", waits ? "waits for your answer" : runs);
     shape_stale(e);
 }

@@ -28,7 +28,9 @@ struct entry {
     enum entry_kind kind;
     int agent; /* of t->name; -1: nobody's.  USER: who was told it by others; -1: the person said it */
     int64_t turn, done, of; /* pre-fill */
-    double began;           /* TOOL: when it was called */
+    double began;           /* TOOL: when it was called, later by what it waited for the person */
+    double asked;           /* and since when it does, where `waits`: by the person's clock */
+    bool waits;
     struct buf head, text;  /* head: of a tool's card */
     size_t beyond;          /* bytes that came and are not held */
     char end[160];          /* a line below it; or nothing */

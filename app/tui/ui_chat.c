@@ -255,7 +255,7 @@ static void tell_waits(struct ui *ui, const char *who)
 {
     const struct question *q = ui->question;
     while (q && strcmp(q->who, who) != 0) q = q->next;
-    transcript_waits(ui->transcript, who, q != NULL);
+    transcript_waits(ui->transcript, who, q != NULL, ui->now);
 }
 
 /* An answer is typed where something else was being typed. */
