@@ -42,6 +42,28 @@ TEST(question_is_answered_once_for_the_session_or_denied)
     }
 }
 
+/* Who looks at the memory before he answers comes back by Esc, as the footer says, and has not answered. */
+TEST(question_is_not_denied_by_the_key_that_leaves_a_view)
+{
+    for (int asks_text = 0; asks_text < 2; asks_text++) {
+        open_live(80, 24);
+        begun("clean up");
+        put_question(7, "writer", "rm -r build", "", asks_text);
+        read_it();
+        press(F2);
+        SHOWS("Esc chat");
+        SHOWS("rm -r build");
+        read_it();
+        press(ESC);
+        CHECK(!strstr(told(), "answer"));
+        SHOWS("rm -r build");
+        SHOWS("clean up");
+        press(ESC);
+        ASKED("answer 7: 0 []\n");
+        close_ui();
+    }
+}
+
 TEST(question_without_a_scope_is_not_answered_for_the_session)
 {
     open_live(80, 24);

@@ -359,6 +359,7 @@ static bool question_key(struct ui *ui, const struct key *k)
 {
     struct question *q = ui->question;
     const bool plain = k->name == KEY_CHAR && !(k->mods & (KEY_CTRL | KEY_ALT));
+    if (k->name == KEY_ESCAPE && ui->view != VIEW_CHAT) return false; /* back from what was looked at: no answer */
     if (q->asks_text) return text_answer(ui, q, k);
     if (plain && typed_past(ui, q)) return true;
     if (plain && (k->rune == 'o' || k->rune == 'y')) answer(ui, TOOLBOX_ONCE, "", 0);
