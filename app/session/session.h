@@ -65,6 +65,7 @@ struct session {
     struct buf schema;           /* of the calls that may come (--strict-tools) */
     struct request_grammar grammar;
     bool silent;                 /* answers do not go to stdout as they grow */
+    bool in_one_piece;           /* but when they have ended: the flow puts them there */
     bool any;                    /* there was one since this session was opened */
     struct session_outcome {     /* of the last session_ask(), whatever came of it */
         enum engine_end end;     /* of the model's last call; END_NONE: it was refused, or not made */

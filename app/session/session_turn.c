@@ -111,7 +111,7 @@ static void show_stopped(struct session *s, const struct turn_result *r)
 {
     struct out *out = &s->a->answers;
     size_t at = thinking_end(r->text.data, r->text.len); /* it was shown */
-    if (s->answer.failed) return;
+    if (s->answer.failed || (s->in_one_piece && !s->a->o->json)) return;
     if (s->a->o->json || s->silent) {
         say_dim("%s", s->answer.data);
         return;

@@ -188,7 +188,7 @@ static void run_ask(void *self)
 {
     struct task *k = self;
     k->t->a->trace.voice = &k->s->voice;
-    k->s->silent = k->silent;
+    k->s->silent = k->s->in_one_piece = k->silent;
     k->status = session_ask(k->s, k->message.data ? k->message.data : "", k->message.len, &k->err);
     team_settle(k->t, k->s);
     team_try_end(&k->figures, k->s, k->status, &k->err);
@@ -238,7 +238,7 @@ static void end_task(struct task *k)
     buf_free(&k->record);
     if (k->member) {
         roll_back(k);
-        k->s->silent = false;
+        k->s->silent = k->s->in_one_piece = false;
         k->member->busy = false;
     }
     buf_free(&k->before);
