@@ -43,6 +43,7 @@ static inline void tell_event(const struct event *e)
     case EV_ERROR: buf_printf(&tale, "error %s\n", e->error.text.data); break;
     case EV_TOOL: buf_printf(&tale, "tool %s %s: %s\n", e->tool.name.data, e->tool.failed ? "failed" : "done",
                              e->tool.text.data); break;
+    case EV_UNDONE: buf_printf(&tale, "turn %d is taken back\n", (int)e->undone.turn); break;
     case EV_SESSION_OPEN: buf_puts(&tale, "open\n"); break;
     default: break;
     }

@@ -286,6 +286,7 @@ TEST(thread_desk_a_resumed_session_shows_its_past)
     story = until("done, 0 wait\n");
     TOLD(story, "past of 1 turns: one\n");
     TOLD(story, "past: model hears one\n");
+    TOLD(story, "past: turn 2 is taken back\n"); /* the answer to /undo */
     TOLD_NOT(story, "hears two");
     order("/clear");
     TOLD(until("done, 0 wait\n"), "past of 0 turns");

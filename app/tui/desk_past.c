@@ -309,13 +309,16 @@ void desk_tell_past(struct console *c, struct bridge *b, char shown[2 * STORE_SE
     char id[2 * STORE_SESSION_ID + 1] = "";
     int rc = 0;
     if (h) journal_id_text(h->id, id);
-    const uint32_t now = h ? h->turns : 0;
-    const bool same = strcmp(id, shown) == 0 && now >= *turns, nothing = now == 0 && *turns == 0;
+    const uint32_t now = h ? h->turns : 0, before = *turns;
+    const bool here = strcmp(id, shown) == 0, nothing = now == 0 && before == 0;
     memcpy(shown, id, sizeof id);
     *turns = now;
-    if (same || !h) return;
+    if ((here && now >= before) || !h) return;
     if (nothing) return; /* a new one, in place of one in which nothing was said */
     bridge_put(b, NEWS_PAST_BEGINS, now, h->title, strlen(h->title));
     if (now > 0) rc = tell_past(c, b, &err);
     if (rc) bridge_line(b, SAY_ERROR, false, err.text, strlen(err.text));
+    const struct telling t = {.b = b, .agent = ""};
+    for (uint32_t turn = before; here && turn > now; turn--) /* what said so went with the conversation as it was */
+        tell(&t, (struct event){.kind = EV_UNDONE, .undone = {.turn = turn, .what = {"", 0}}});
 }
