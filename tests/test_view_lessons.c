@@ -176,6 +176,25 @@ TEST(run_is_seen_on_a_small_screen)
     close_ui();
 }
 
+TEST(run_that_ended_is_still_seen_where_no_curve_stands_beside_the_text)
+{
+    open_lessons(80, 24);
+    play_to_the_first_run();
+    leave_open();
+    wait_for_run();
+    SHOWS("3 of 9: ");
+    SHOWS("plimsoll "); /* its command line */
+    SHOWS("broken  oom");
+    press("\r");
+    SHOWS("4 of 9: ");
+    SHOWS_NO("broken  oom"); /* there the words have the room */
+    press("\r");
+    wait_for_run();
+    SHOWS("5 of 9: ");
+    SHOWS("fixed  done");
+    close_ui();
+}
+
 TEST(answer_that_is_being_typed_is_still_there_when_the_view_comes_back)
 {
     open_lessons(120, 36);

@@ -333,6 +333,7 @@ static void draw_play(struct view *v, struct surface *s, struct box b, const str
 {
     const struct play *p = v->play;
     const bool asks = v->typed.on, curves = p->run[RUN_BROKEN].begun, beside = b.columns >= BESIDE;
+    const bool of_run = p->stage == PLAY_BROKEN || p->stage == PLAY_FIXED;
     struct box text = {b.column + 1, b.row + HEAD_ROWS + 1, MAX(b.columns - 2, 1),
                        MAX(b.rows - HEAD_ROWS - 1 - 2 * asks, 0)};
     if (curves && beside) {
@@ -342,8 +343,9 @@ static void draw_play(struct view *v, struct surface *s, struct box b, const str
         surface_fill_down(s, b, right.column - b.column - 2, text.row - b.row, text.rows,
                           in->glyphs == GLYPHS_UTF8 ? "│" : "|", dim);
         draw_curves(p, s, right, in->glyphs);
-    } else if (curves && (play_runs(p) || p->stage == PLAY_COMPARE)) {
-        const int rows = text.rows < FEW && play_runs(p) ? text.rows : text.rows * 2 / 3;
+    } else if (curves && (of_run || p->stage == PLAY_COMPARE)) { /* how a run ended is what one waited for */
+        const int most = of_run && !play_runs(p) ? text.rows / 2 : text.rows * 2 / 3;
+        const int rows = text.rows < FEW && of_run ? text.rows : most;
         draw_curves(p, s, (struct box){text.column, text.row + text.rows - rows, text.columns, rows}, in->glyphs);
         text.rows = MAX(text.rows - rows - 1, 0);
     }
