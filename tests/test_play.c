@@ -250,9 +250,17 @@ TEST(a_run_that_is_killed_goes_on_where_it_was_saved)
 {
     static const char text[] = OWN "flags: --ctx 512 --vram 40M --max-tokens 16\nkill: turn 3\n" TEXTS
         "broken.end = killed\nbroken.turn = 3\nfixed.end = done\nfixed.resumed = 2\n"
-        "== script broken\nOne.\nTwo.\n/save\nThree.\nFour.\n== script fixed\nThree.\n";
+        "== script broken\nOne, which is a title that is longer than a line of a lesson may be, and goes on and on.\n"
+        "Two.\n/save\nThree.\nFour.\n== script fixed\nThree.\n";
     struct play_config cfg = config();
     struct play *p = open_own(text, &cfg);
+    struct buf shown = {0};
+    go_to(p, PLAY_VERDICT);
+    text_of(p, &shown);
+    CHECK(strstr(p->report.data, "\nbefore  ")); /* a table */
+    CHECK(strncmp(shown.data, p->report.data, p->report.len) == 0); /* line by line */
+    check_lines(&shown);
+    buf_free(&shown);
     go_to(p, PLAY_GRADE);
     if (play_check(p, &err)) CHECK_STR(err.text, p->run[RUN_FIXED].said);
     CHECK(p->report.data && strstr(p->report.data, "It died: "));

@@ -124,7 +124,8 @@ TEST(a_name_or_an_error_makes_no_lines_of_its_own)
 {
     size_t lines[2];
     for (int i = 0; i < 2; i++) {
-        const struct event_str text = event_str(i ? "a\nIt ended properly (completed).\r\tb" : "a It ended properly b");
+        const struct event_str text = event_str(i ? "a\nIt ended properly (completed).\r\tb"
+                                                  : "a It ended properly (completed).  b");
         struct buf flight = {0}, error = {0};
         OK(store_open(&s, fresh_dir(), NULL, &err));
         put(&flight, (struct event){.kind = EV_MEMORY, .memory = {.pool_tokens = 64, .waiting = 1}});

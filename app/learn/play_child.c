@@ -18,15 +18,19 @@ static const double grace = 1;
 
 extern char **environ;
 
-/* The environment less our variables: a run is what its flags say.  Its strings are borrowed. */
+/* The environment less our variables: a run is what its flags say; and what it prints for people is as wide as lessons
+ * are.  Its strings are borrowed. */
 static char **plain_environment(void)
 {
     static const char ours[] = "PLIMSOLL_";
+    static char columns[] = "COLUMNS=76";
     size_t n = 0, left = 0;
     while (environ[n]) n++;
-    char **env = calloc(n + 1, sizeof *env);
+    char **env = calloc(n + 2, sizeof *env);
     for (size_t i = 0; env && i < n; i++)
-        if (strncmp(environ[i], ours, sizeof ours - 1) != 0) env[left++] = environ[i];
+        if (strncmp(environ[i], ours, sizeof ours - 1) != 0 && strncmp(environ[i], "COLUMNS=", 8) != 0)
+            env[left++] = environ[i];
+    if (env) env[left] = columns;
     return env;
 }
 

@@ -86,11 +86,14 @@ static int complain(int rc, const struct err *err)
     return rc == STORE_NOT_FOUND || rc == STORE_FOREIGN ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
+/* Of the terminal; where it goes elsewhere, as many columns as $COLUMNS says, if it says any. */
 static int width(void)
 {
     struct winsize w;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || w.ws_col == 0) return WIDTH;
-    return MAX(WIDTH_LEAST, MIN((int)w.ws_col, WIDTH));
+    const char *said = getenv("COLUMNS");
+    int columns = said ? (int)MIN(strtoul(said, NULL, 10), (unsigned long)WIDTH) : 0;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) columns = w.ws_col;
+    return columns > 0 ? MAX(WIDTH_LEAST, MIN(columns, WIDTH)) : WIDTH;
 }
 
 static int print(const struct args *a, const struct doc_flight *d)

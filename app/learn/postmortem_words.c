@@ -106,25 +106,39 @@ void postmortem_words(const struct doc_flight *d, struct buf *out)
 
 /* ------------------------------------------------------------------ text */
 
-static void put_owners(const struct doc_flight *d, struct buf *out)
+enum { LABEL = 10 };
+
+/* What was put into line, as a paragraph; it is empty then. */
+static void put_line(struct buf *line, const char *label, int width, struct buf *out)
 {
-    char f[FIGURE], g[FIGURE];
-    for (int i = 0; i < MIN(d->owners, (int)SHOWN_OWNERS); i++) {
-        const struct flight_owner *o = &d->owner[i];
-        buf_printf(out, "%-10s%-24s %8s tokens %10s   %" PRId64 " ran, %" PRId64 " waited, %" PRId64 " parked\n",
-                   i == 0 ? "held by" : "", *o->name ? o->name : "the only agent", figure(f, (uint64_t)o->tokens),
-                   table_bytes(g, (uint64_t)o->bytes), o->running, o->waiting, o->parked);
-    }
-    if (d->owners > SHOWN_OWNERS) buf_printf(out, "%-10sand %d more\n", "", d->owners - SHOWN_OWNERS);
+    verdict_paragraph(out, width, label, LABEL, line->data ? line->data : "");
+    out->failed |= line->failed;
+    buf_free(line);
 }
 
-static void put_errors(const struct doc_flight *d, struct buf *out)
+static void put_owners(const struct doc_flight *d, int width, struct buf *out)
 {
+    char f[FIGURE], g[FIGURE];
+    struct buf line = {0};
+    for (int i = 0; i < MIN(d->owners, (int)SHOWN_OWNERS); i++) {
+        const struct flight_owner *o = &d->owner[i];
+        buf_printf(&line, "%-24s %8s tokens %10s   %" PRId64 " ran, %" PRId64 " waited, %" PRId64 " parked",
+                   *o->name ? o->name : "the only agent", figure(f, (uint64_t)o->tokens),
+                   table_bytes(g, (uint64_t)o->bytes), o->running, o->waiting, o->parked);
+        put_line(&line, i == 0 ? "held by" : "", width, out);
+    }
+    if (d->owners > SHOWN_OWNERS) buf_printf(out, "%*sand %d more\n", LABEL, "", d->owners - SHOWN_OWNERS);
+}
+
+static void put_errors(const struct doc_flight *d, int width, struct buf *out)
+{
+    struct buf line = {0};
     for (int i = 0; i < d->errors; i++) {
         const struct flight_error *e = &d->error[i];
-        buf_printf(out, "%-10s%s", i == 0 ? "errors" : "", e->what);
-        if (e->turn > 0) buf_printf(out, ", turn %" PRId64, e->turn);
-        buf_printf(out, ": %s\n", *e->text ? e->text : "(nothing more is said)");
+        buf_puts(&line, e->what);
+        if (e->turn > 0) buf_printf(&line, ", turn %" PRId64, e->turn);
+        buf_printf(&line, ": %s", *e->text ? e->text : "(nothing more is said)");
+        put_line(&line, i == 0 ? "errors" : "", width, out);
     }
 }
 
@@ -136,8 +150,11 @@ static void put_samples(const struct doc_flight *d, struct buf *out)
     const double last = d->sample[d->samples - 1].time;
     buf_printf(out, "%-10s", "before");
     for (size_t i = 0; i < COUNT_OF(head); i++) buf_printf(out, "%9s", head[i]);
-    buf_puts(out, "  held most\n");
-    for (int i = d->samples - 1; i >= MAX(0, d->samples - SHOWN_SAMPLES); i--) {
+    const int first = MAX(0, d->samples - SHOWN_SAMPLES);
+    bool named = false;
+    for (int i = first; i < d->samples; i++) named |= *d->sample[i].most != '\0';
+    buf_printf(out, "%s\n", named ? "  held most" : "");
+    for (int i = d->samples - 1; i >= first; i--) {
         const struct flight_sample *s = &d->sample[i];
         const struct postmortem_pool p = postmortem_pool(s);
         const double ago = last - s->time;
@@ -150,15 +167,17 @@ static void put_samples(const struct doc_flight *d, struct buf *out)
     }
 }
 
-static void put_pool(const struct doc_flight *d, struct buf *out)
+static void put_pool(const struct doc_flight *d, int width, struct buf *out)
 {
+    struct buf line = {0};
     if (d->samples == 0) return;
     const struct flight_sample *s = &d->sample[d->samples - 1];
     const struct postmortem_pool p = postmortem_pool(s);
     char f[5][FIGURE];
-    buf_printf(out, "%-10s%s filled, %s reserved, %s cached, %s free of %s tokens, when it was last seen\n", "pool",
+    buf_printf(&line, "%s filled, %s reserved, %s cached, %s free of %s tokens, when it was last seen",
                figure(f[0], (uint64_t)p.filled), figure(f[1], (uint64_t)p.reserved), figure(f[2], (uint64_t)p.cached),
                figure(f[3], (uint64_t)p.free), figure(f[4], (uint64_t)p.all));
+    put_line(&line, "pool", width, out);
     if (s->ceiling > 0)
         buf_printf(out, "%-10s%s taken of %s that it might take\n", "memory", table_bytes(f[0], (uint64_t)s->taken),
                    table_bytes(f[1], (uint64_t)s->ceiling));
@@ -170,14 +189,21 @@ static void put_pool(const struct doc_flight *d, struct buf *out)
 void postmortem_text(const struct doc_flight *d, int width, struct buf *out)
 {
     char end[240], f[FIGURE];
+    struct buf words = {0};
     postmortem_end(d, end);
-    buf_printf(out, "Post-mortem of %.8s: %s\n%s\n", d->id, *d->title ? d->title : "(no title)", end);
-    postmortem_words(d, out);
-    buf_printf(out, "\nBegun %s, with %s.\n\n", table_time(f, d->created_ms),
+    buf_printf(&words, "Post-mortem of %.8s: %s", d->id, *d->title ? d->title : "(no title)");
+    verdict_paragraph(out, width, "", 0, words.data ? words.data : "");
+    words.len = 0;
+    verdict_paragraph(out, width, "", 0, end);
+    postmortem_words(d, &words);
+    verdict_paragraph(out, width, "", 0, words.data ? words.data : "");
+    out->failed |= words.failed;
+    buf_free(&words);
+    buf_printf(out, "Begun %s, with %s.\n\n", table_time(f, d->created_ms),
                *d->model ? d->model : "a model without a name");
-    put_pool(d, out);
-    put_owners(d, out);
-    put_errors(d, out);
+    put_pool(d, width, out);
+    put_owners(d, width, out);
+    put_errors(d, width, out);
     put_samples(d, out);
     if (d->unread > 0) buf_printf(out, "%-10s%d line%s of its recorder %s not understood\n", "", d->unread,
                                    plural(d->unread), d->unread == 1 ? "is" : "are");

@@ -193,8 +193,7 @@ static void blanks(struct buf *out, int n)
     while (n-- > 0) buf_puts(out, " ");
 }
 
-/* A text behind `label`, its other lines indented as far as its first. */
-static void paragraph(struct buf *out, int width, const char *label, int indent, const char *text)
+void verdict_paragraph(struct buf *out, int width, const char *label, int indent, const char *text)
 {
     const char *at = text;
     size_t left = strlen(text);
@@ -214,7 +213,7 @@ static void paragraph(struct buf *out, int width, const char *label, int indent,
 
 static void lines(struct buf *out, int width, const char *label, const char line[][VERDICT_TEXT], int n)
 {
-    for (int i = 0; i < n; i++) paragraph(out, width, i == 0 ? label : "", LABEL, line[i]);
+    for (int i = 0; i < n; i++) verdict_paragraph(out, width, i == 0 ? label : "", LABEL, line[i]);
 }
 
 const char *verdict_figure_text(const struct verdict_figure *f, char out[VERDICT_TEXT])
@@ -232,7 +231,7 @@ static void figures(const struct verdict *v, int width, struct buf *out)
     char one[VERDICT_TEXT];
     for (int i = 0; i < v->figures; i++)
         buf_printf(&all, "%s%s", i > 0 ? ", " : "", verdict_figure_text(&v->figure[i], one));
-    if (all.data) paragraph(out, width, "figures", LABEL, all.data);
+    if (all.data) verdict_paragraph(out, width, "figures", LABEL, all.data);
     out->failed |= all.failed;
     buf_free(&all);
 }
@@ -247,8 +246,8 @@ static void fixes(const struct verdict *v, int width, struct buf *out)
         if (f->frees >= 0)
             snprintf(what, sizeof what, "%s (%s %s%s)", f->what, f->demand ? "asks for" : "frees",
                      verdict_bytes((uint64_t)f->frees, size), f->demand ? " less" : "");
-        paragraph(out, width, label, LABEL + 3, what);
-        if (*f->how) paragraph(out, width, "", LABEL + 3, f->how);
+        verdict_paragraph(out, width, label, LABEL + 3, what);
+        if (*f->how) verdict_paragraph(out, width, "", LABEL + 3, f->how);
     }
 }
 
@@ -256,10 +255,10 @@ void verdict_text(const struct verdict *v, int width, struct buf *out)
 {
     char one[VERDICT_TEXT];
     width = MAX(width, WIDTH_LEAST);
-    paragraph(out, width, "", 0, verdict_title(v, one));
-    if (*v->what) paragraph(out, width, "", 2, v->what);
-    if (*v->where) paragraph(out, width, "", 2, v->where);
-    paragraph(out, width, "", 2, verdict_about(v, one));
+    verdict_paragraph(out, width, "", 0, verdict_title(v, one));
+    if (*v->what) verdict_paragraph(out, width, "", 2, v->what);
+    if (*v->where) verdict_paragraph(out, width, "", 2, v->where);
+    verdict_paragraph(out, width, "", 2, verdict_about(v, one));
     figures(v, width, out);
     lines(out, width, "evidence", v->evidence, v->evidences);
     lines(out, width, "not", v->not_it, v->nots);

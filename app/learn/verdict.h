@@ -109,6 +109,9 @@ const char *verdict_title(const struct verdict *v, char out[VERDICT_TEXT]);
 const char *verdict_about(const struct verdict *v, char out[VERDICT_TEXT]);
 const char *verdict_figure_text(const struct verdict_figure *f, char out[VERDICT_TEXT]);
 
+/* A text behind `label`, in lines of at most `width` columns, all of it but the label set in by `indent`: for what
+ * stands beside a verdict.  Appended. */
+void verdict_paragraph(struct buf *out, int width, const char *label, int indent, const char *text);
 /* For a person, wrapped at width columns (40 at least): title, what and where, figures, evidence, not, fixes, next.
  * Appended. */
 void verdict_text(const struct verdict *v, int width, struct buf *out);
