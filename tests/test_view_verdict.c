@@ -278,7 +278,7 @@ TEST(card_does_not_come_for_what_is_no_want_of_memory)
     close_ui();
     open_live(120, 36);
     press(F11);
-    SHOWS("no turn lacked memory; F11 explains a log");
+    SHOWS("no turn lacked memory; F11 explains a log that is pasted here");
     close_ui();
 }
 

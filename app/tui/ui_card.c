@@ -98,7 +98,7 @@ void ui_card_why(struct ui *ui)
     const bool own = !pasted && ui->judge && judge_verdict(ui->judge, JUDGE_LAST, &v);
     if (!pasted && !own) {
         ui_notice(ui, n > 0 ? "nothing in this text says why memory ran out"
-                            : "no turn lacked memory; F11 explains a log of another program that is pasted here");
+                            : "no turn lacked memory; F11 explains a log that is pasted here");
         return;
     }
     ui_go(ui, VIEW_CHAT);
