@@ -198,6 +198,30 @@ TEST(past_results_have_the_figures_that_they_had)
     end_team();
 }
 
+static void thinks(const char *heard, char *out)
+{
+    snprintf(out, MANY_TEXT, "<think>hm</think>\n\n%s",
+             hears(heard, "42") ? "It is 42." : "<tool_call>{\"name\":\"calculator\",\"arguments\":"
+                                                "{\"expression\":\"6*7\"}}</tool_call>");
+}
+
+TEST(past_has_what_was_thought_where_it_was_shown)
+{
+    static const char calls[] = "crew: test\nagents:\n  - name: ann\n    tools: [calculator]\n    answer: 150\n"
+                                "flow:\n  kind: single\n";
+    snprintf(folder, sizeof folder, "%s", fresh_dir());
+    begin_team(calls, thinks, folder);
+    CHECK_EQ(person_says("Hello."), EXIT_DONE);
+    go_on(calls);
+    with_figures = true;
+    const char *now = told_now();
+    const char *call = strstr(now, "says <think>hm</think>\n\n<tool_call>");
+    const char *result = strstr(now, "calls calculator\ncalculator: 2 bytes, 2 tokens, 0 left out, whole \n");
+    CHECK(call && result && call < result && hears(result, "says <think>hm</think>\n\nIt is 42.\n"));
+    with_figures = false;
+    end_team();
+}
+
 static void never_stops_calling(const char *heard, char *out)
 {
     (void)heard;

@@ -15,12 +15,14 @@ struct told {
 struct telling {
     struct bridge *b;
     const char *agent;
+    struct buf thought; /* before the answer or the call that follows */
     struct buf said, call, arguments; /* what the model said, the tool's name and arguments: of the call that a result
                                        * follows */
 };
 
 static void telling_free(struct telling *t)
 {
+    buf_free(&t->thought);
     buf_free(&t->said);
     buf_free(&t->call);
     buf_free(&t->arguments);
@@ -43,10 +45,13 @@ static void tell_end(const struct telling *t, uint32_t turn, const char *end, st
 static void note_call(struct telling *t, const struct journal_message *m)
 {
     struct form_call call;
-    t->said.len = t->call.len = t->arguments.len = 0;
-    if (forms_read_call_as(FORM_CALLS_ANY, m->text, m->len, &call, NULL)) return;
     const struct form_text text = {m->text, m->len};
-    if (!forms_begins_marked(text) && !forms_begins_tags(text)) buf_put(&t->said, m->text, m->len);
+    const bool alone = t->thought.len == 0 && (forms_begins_marked(text) || forms_begins_tags(text));
+    t->said.len = t->call.len = t->arguments.len = 0;
+    if (!alone) buf_put(&t->said, t->thought.data, t->thought.len);
+    if (!alone) buf_put(&t->said, m->text, m->len);
+    t->thought.len = 0;
+    if (forms_read_call_as(FORM_CALLS_ANY, m->text, m->len, &call, NULL)) return;
     buf_puts(&t->call, call.name);
     buf_puts(&t->arguments, call.arguments);
     forms_call_free(&call);
@@ -54,7 +59,9 @@ static void note_call(struct telling *t, const struct journal_message *m)
 
 static void tell_answer(struct telling *t, const struct journal_message *m, const struct told *told)
 {
-    tell_end(t, m->turn, m->flags & JOURNAL_CUT ? "cut short" : "stop", (struct event_str){m->text, m->len});
+    buf_put(&t->thought, m->text, m->len);
+    tell_end(t, m->turn, m->flags & JOURNAL_CUT ? "cut short" : "stop", str_of(&t->thought));
+    t->thought.len = 0;
     if (!*told->stopped) return;
     note_call(t, m);
     tell(t, (struct event){.kind = EV_STOPPED, .stopped = {
@@ -85,6 +92,10 @@ static void tell_message(struct telling *t, const struct journal_message *m, con
 {
     const struct event_str text = {m->text, m->len};
     switch (m->kind) {
+    case JOURNAL_THINKING:
+        t->thought.len = 0;
+        buf_put(&t->thought, m->text, m->len);
+        return;
     case JOURNAL_CALL: note_call(t, m); return;
     case JOURNAL_RESULT: tell_result(t, m, told); return;
     case JOURNAL_ANSWER: tell_answer(t, m, told); return;
@@ -144,7 +155,8 @@ static void keep_newest(struct past *p, size_t most)
 /* What the person said is in the run's record, what it became for each agent in theirs. */
 static bool is_shown(const struct past *p, enum journal_kind kind)
 {
-    const bool said = kind == JOURNAL_ANSWER || kind == JOURNAL_CALL || kind == JOURNAL_RESULT;
+    const bool said = kind == JOURNAL_ANSWER || kind == JOURNAL_CALL || kind == JOURNAL_RESULT ||
+                      kind == JOURNAL_THINKING;
     if (!p->team) return said || kind == JOURNAL_USER;
     return journal_is_run(&p->head[p->at]) ? kind == JOURNAL_USER : said;
 }
@@ -164,7 +176,7 @@ static bool note_place(void *self, uint64_t number, const struct journal_message
         p->behind = false;
     }
     if (m->kind == JOURNAL_ANSWER) at->told = p->stop;
-    if (m->kind != JOURNAL_CALL) p->tool = p->stop = none;
+    if (m->kind != JOURNAL_CALL && m->kind != JOURNAL_THINKING) p->tool = p->stop = none;
     return true;
 }
 
