@@ -241,6 +241,9 @@ TEST(an_older_stream_without_machine_events)
     CHECK_EQ(g->speed.tokens_out, 30);
     CHECK_EQ(g->speed.reused, 64);
     CHECK(g->speed.first_token == 0.25);
+    PUT(t, "", EV_TURN_START, turn_start, .turn = 2, .call = 1, .prompt_tokens = 640, .max_tokens = 100);
+    PUT(t, "", EV_TURN_END, turn_end, .turn = 2, .call = 1, .end = S("cancelled"), .prompt_tokens = 640);
+    CHECK(g->speed.first_token == 0.25 && a->first_token == 0.25); /* it had none, and no quicker one */
     closed(t);
 }
 

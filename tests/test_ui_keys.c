@@ -215,6 +215,10 @@ TEST(leave_by_ctrl_d_where_nothing_is_typed_and_nothing_runs)
     begun("go");
     press(CTRL_D);
     SHOWS("a turn is running: Esc cancels it");
+    put_question(7, "writer", "rm -r build", "", false);
+    press(CTRL_D);
+    SHOWS("a turn is running: Ctrl-C cancels it"); /* Esc is an answer */
+    ui_question_drop(ui, 7);
     ASKED("");
     done();
     press(CTRL_D);

@@ -232,9 +232,15 @@ static void on_prefill(struct state_agent *a, const struct event_prefill *e)
     does(a, AGENT_RUNS, words);
 }
 
+/* One that was cancelled before any has no first token, though it says 0. */
+static bool had_first(const struct event_turn_end *e)
+{
+    return e->tokens > 0 && e->first_token_s >= 0 && isfinite(e->first_token_s);
+}
+
 static void totals_by_turn(struct state *s, const struct event_turn_end *e)
 {
-    if (e->first_token_s >= 0) s->gauges.speed.first_token = e->first_token_s;
+    if (had_first(e)) s->gauges.speed.first_token = e->first_token_s;
     s->told.in = count_of(s->told.in + count_of(e->prompt_tokens));
     s->told.out = count_of(s->told.out + count_of(e->tokens));
     state_totals(s);
@@ -249,7 +255,7 @@ static void on_turn_end(struct state *s, struct state_agent *a, const struct eve
     a->tokens_in = count_of(a->tokens_in + count_of(e->prompt_tokens));
     a->tokens_out = count_of(a->tokens_out + count_of(e->tokens));
     if (e->decode_rate >= 0 && isfinite(e->decode_rate)) a->rate = e->decode_rate;
-    if (e->first_token_s >= 0 && isfinite(e->first_token_s)) a->first_token = e->first_token_s;
+    if (had_first(e)) a->first_token = e->first_token_s;
     if (a->own.answering == 0) ends(a, strcmp(a->end, "fault") == 0 || strcmp(a->end, "out_of_memory") == 0);
     totals_by_turn(s, e);
     carries_by_turn(s, a, count_of(e->prompt_tokens) + count_of(e->tokens), 0);

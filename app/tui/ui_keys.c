@@ -72,7 +72,7 @@ static void end_of_input(struct ui *ui)
     edit_text(ui->edit, &n);
     if (edit_searching(ui->edit)) edit_key(ui->edit, EDIT_DELETE); /* what is typed stands in the search */
     else if (n == 0 && !ui->busy && ui->waiting == 0) leave(ui);
-    else if (n == 0) ui_notice(ui, "a turn is running: Esc cancels it");
+    else if (n == 0) ui_notice(ui, "a turn is running: %s cancels it", ui->question ? "Ctrl-C" : "Esc");
     else edit_key(ui->edit, EDIT_DELETE);
 }
 
