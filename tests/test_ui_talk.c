@@ -64,6 +64,22 @@ TEST(question_is_not_denied_by_the_key_that_leaves_a_view)
     }
 }
 
+/* What stands above is not of the conversation any more: /undo says so itself, what asks again does not. */
+TEST(turn_that_is_asked_again_is_said_to_be_taken_back)
+{
+    static const struct { const char *command; bool shown; } each[] = {
+        {"/undo", false}, {"/retry", true}, {"/edit What is paging?", true}, {"/editor", false}};
+    for (size_t i = 0; i < COUNT_OF(each); i++) {
+        open_live(80, 24);
+        begun(each[i].command);
+        put_event(&(struct event){.kind = EV_UNDONE, .undone = {.turn = 3, .what = event_str("m9-m12")}});
+        if (each[i].shown) SHOWS("turn 3 was taken back");
+        else SHOWS_NO("turn 3 was taken back");
+        done();
+        close_ui();
+    }
+}
+
 TEST(question_without_a_scope_is_not_answered_for_the_session)
 {
     open_live(80, 24);

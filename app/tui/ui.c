@@ -216,8 +216,9 @@ static void on_event(struct ui *ui, const struct event *e)
     ui_card_event(ui, e);
     if (e->kind == EV_REFUSAL) state_text(ui->refused, sizeof ui->refused, e->refusal.text);
     if (ui->setup.live && (e->kind == EV_TURN_USER || e->kind == EV_ERROR || e->kind == EV_RESUMED)) return;
-    if (ui->is_command && (e->kind == EV_CONTEXT || e->kind == EV_UNDONE)) return; /* the command says so itself */
-    if (e->kind == EV_CONTEXT && !ui->is_command && e->context.change.len == 13 &&
+    const bool says_so = ui->is_command && !ui->asks_again; /* what it is about, itself */
+    if (says_so && (e->kind == EV_CONTEXT || e->kind == EV_UNDONE)) return;
+    if (e->kind == EV_CONTEXT && !says_so && e->context.change.len == 13 &&
         memcmp(e->context.change.data, "front_changed", 13) == 0)
         return;
     transcript_event(ui->transcript, e);
@@ -229,6 +230,7 @@ static void on_begun(struct ui *ui, const struct news *n)
     ui->busy = true;
     ui->busy_since = ui->now;
     ui->is_command = *text == '/';
+    ui->asks_again = strcmp(text, "/retry") == 0 || strncmp(text, "/edit ", 6) == 0;
     ui->for_view = ui->is_command && strncmp(text, ui->ordered, sizeof ui->ordered - 1) == 0;
     if (ui->for_view) *ui->ordered = '\0';
     ui->waiting = MAX(ui->waiting - 1, 0);

@@ -78,6 +78,7 @@ struct ui {
     int64_t turns;           /* of the session */
     int waiting;             /* orders that are not begun */
     bool busy, is_command;   /* one is obeyed; it is a command */
+    bool asks_again;         /* and a turn in place of the last one */
     double busy_since;
     bool leaving;
     int forced;              /* Ctrl-C while it leaves */
