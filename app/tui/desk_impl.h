@@ -10,8 +10,8 @@
  * it is not saved. */
 const struct journal_head *desk_head(const struct console *c);
 /* What was said before in it, as news, if it is another than `shown` (its id) or has fewer turns than it had: resumed,
- * forked, taken back.  The newest PAST_MESSAGES of it; of a crew of all sessions of the run, by
- * the time of each message. */
+ * forked, taken back.  The newest of it; of a crew the newest PAST_MESSAGES of all sessions of the run, by the time of
+ * each message. */
 enum { PAST_MESSAGES = 1000 };
 void desk_tell_past(struct console *c, struct bridge *b, char shown[2 * STORE_SESSION_ID + 1], uint32_t *turns);
 

@@ -128,8 +128,8 @@ struct past {
     struct journal_head *head;
     size_t n_heads, at;  /* at: the one that is looked through */
     struct journal_spans out;
-    struct place *place; /* room for 2 * PAST_MESSAGES */
-    size_t n;
+    struct place *place; /* room for twice as many as are shown */
+    size_t n, most;
     int64_t last_ms;     /* of the one that is looked through: a clock may go back, and a session does not */
     struct told tool, stop; /* what was told of a message that is still to come */
     bool behind;         /* the newest place is a result of which nothing was told before */
@@ -143,11 +143,11 @@ static int by_time(const void *a, const void *b)
     return (p->number > q->number) - (p->number < q->number);
 }
 
-static void keep_newest(struct past *p, size_t most)
+static void keep_newest(struct past *p)
 {
     if (p->n == 0) return;
     qsort(p->place, p->n, sizeof *p->place, by_time);
-    const size_t gone = p->n > most ? p->n - most : 0;
+    const size_t gone = p->n > p->most ? p->n - p->most : 0;
     memmove(p->place, p->place + gone, (p->n - gone) * sizeof *p->place);
     p->n -= gone;
 }
@@ -167,7 +167,7 @@ static bool note_place(void *self, uint64_t number, const struct journal_message
     const struct told none = {0};
     if (!is_shown(p, m->kind) || journal_span_has(&p->out, number)) return true;
     p->last_ms = MAX(p->last_ms, m->time_ms);
-    if (p->n == 2 * (size_t)PAST_MESSAGES) keep_newest(p, PAST_MESSAGES);
+    if (p->n == 2 * p->most) keep_newest(p);
     struct place *at = &p->place[p->n++];
     *at = (struct place){.time_ms = p->last_ms, .session = p->at, .number = number};
     p->behind = m->kind == JOURNAL_RESULT;
@@ -281,14 +281,15 @@ static int read_past(struct store *s, void *arg, struct err *err)
     if (rc) return rc;
     put_record_first(p);
     struct telling *each = calloc(p->n_heads + 1, sizeof *each);
-    p->place = calloc(2 * (size_t)PAST_MESSAGES, sizeof *p->place);
+    p->most = p->team ? PAST_MESSAGES : NUMBERS; /* of one session all that are looked at */
+    p->place = calloc(2 * p->most, sizeof *p->place);
     if (!each || !p->place) rc = err_set(err, STORE_NO_MEMORY, "no memory for what was said before");
     for (p->at = 0; p->at < p->n_heads && rc == 0; p->at++) {
         if (!p->team || !is_left(p->team, &p->head[p->at])) rc = note_session(s, p, err);
         name_agent(&p->head[p->at]);
         each[p->at] = (struct telling){.b = p->b, .agent = p->team ? p->head[p->at].run.agent : ""};
     }
-    if (rc == 0) keep_newest(p, PAST_MESSAGES);
+    if (rc == 0) keep_newest(p);
     if (rc == 0) tell_places(s, p, each);
     for (size_t i = 0; i < p->n_heads && each; i++) telling_free(&each[i]);
     free(each);
