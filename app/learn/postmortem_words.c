@@ -145,7 +145,8 @@ static void put_errors(const struct doc_flight *d, int width, struct buf *out)
 /* The last ones, the newest first. */
 static void put_samples(const struct doc_flight *d, struct buf *out)
 {
-    static const char *const head[] = {"seconds", "ran", "waited", "parked", "filled", "reserved", "free"};
+    static const char *const head[] = {"seconds", "ran", "waited", "parked", "filled", "reserved",
+                                       "room" /* free or cached: above the two are apart */};
     if (d->samples == 0) return;
     const double last = d->sample[d->samples - 1].time;
     buf_printf(out, "%-10s", "before");

@@ -178,7 +178,8 @@ static void errors(struct sheet *h, const struct doc_flight *d)
 
 static void samples(struct sheet *h, const struct doc_flight *d)
 {
-    static const char *const name[] = {"ran", "waited", "parked", "filled", "reserved", "free"};
+    static const char *const name[] = {"ran", "waited", "parked", "filled", "reserved",
+                                       "room" /* free or cached */};
     const bool wide = h->b.columns >= 76;
     const int each = h->b.columns < 60 ? 8 : h->b.columns < 100 ? 9 : 10;
     const double last = d->sample[d->samples - 1].time;
