@@ -90,7 +90,7 @@ static int complain(int rc, const struct err *err)
 static int width(void)
 {
     struct winsize w;
-    const char *said = getenv("COLUMNS");
+    const char *said = opts_getenv("COLUMNS");
     int columns = said ? (int)MIN(strtoul(said, NULL, 10), (unsigned long)WIDTH) : 0;
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) columns = w.ws_col;
     return columns > 0 ? MAX(WIDTH_LEAST, MIN(columns, WIDTH)) : WIDTH;
