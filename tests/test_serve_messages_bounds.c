@@ -54,6 +54,7 @@ static const struct { const char *body; int status; const char *type, *text; } r
     {ANY ",'thinking':{'type':'enabled','budget_tokens':0}}", 400, "invalid_request_error", "budget_tokens"},
     {ANY ",'thinking':{'type':'adaptive','display':'omitted'}}", 400, "invalid_request_error", "thinking.display"},
     {ANY ",'context_management':{'edits':[]}}", 400, "invalid_request_error", "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"},
+    {ANY ",'thread':{'type':'create'}}", 400, "invalid_request_error", "send the whole of it in messages"},
     {ANY ",'output_config':{'effort':'low'}}", 400, "invalid_request_error", "output_config.effort"},
     {ANY ",'output_config':{'format':{'type':'json_schema','schema':{'type':'string','pattern':'(?=a)'}}}}", 400,
      "invalid_request_error", "pattern"},
@@ -86,6 +87,11 @@ TEST(messages_are_refused_by_name_in_their_form)
     }
     json_t *v = ask(COUNT_TOKENS, ANY "}", 400); /* it is not for that call */
     CHECK(strstr(text_at(v, "error.message"), "max_tokens") != NULL);
+    CHECK(json_at(v, "error.details") == NULL);
+    json_decref(v);
+    v = ask(MESSAGES, ANY ",'thread':{'type':'continue','previous_message_id':'msg_1'}}", 400);
+    CHECK_STR(text_at(v, "error.details.error_code"), "thread_unsupported_request"); /* the SDK goes on without one */
+    CHECK_STR(text_at(v, "error.details.unsupported.0"), "thread");
     json_decref(v);
     json_decref(ask(MESSAGES, ANY "}", 200));
     CHECK_EQ(serve_end(), 130);

@@ -387,6 +387,10 @@ static int put_config(const json_t *body, const struct api_model *m, json_t *out
     return 0;
 }
 
+/* By this word the tool runner of Anthropic's SDK knows that it is to send the whole conversation each time, which it
+ * does then by itself. */
+static const char no_thread[] = "thread_unsupported_request";
+
 enum { COPIED = 1, READ = 2, PASSED = 4, COUNTED = 8 }; /* COUNTED: count_tokens has it too */
 static const struct { const char *name; int how; } fields[] = {
     {"model", COPIED | COUNTED}, {"messages", READ | COUNTED}, {"system", READ | COUNTED}, {"tools", READ | COUNTED},
@@ -405,6 +409,9 @@ static int copy_fields(const json_t *body, bool counts, json_t *out, struct api_
         size_t i = 0;
         if (!api_is_given(v)) continue;
         while (i < COUNT_OF(fields) && strcmp(key, fields[i].name) != 0) i++;
+        if (strcmp(key, "thread") == 0)
+            return api_fail(e, 400, no_thread, key, "thread: no conversation is kept here to go on from; send the "
+                            "whole of it in messages");
         if (i == COUNT_OF(fields) || (counts && !(fields[i].how & COUNTED)))
             return api_fail(e, 400, "unknown_parameter", key, "%.60s is not known here; without it the request can be "
                             "served%s", key, strcmp(key, "context_management") == 0 ?
@@ -464,6 +471,9 @@ void api_put_messages_error(const struct api_error *e, struct buf *out)
         snprintf(text, sizeof text, "prompt is too long: %d tokens > %d maximum%s", e->n_prompt, e->n_ctx, whose);
     json_t *o = json_pack("{s:s, s:{s:s, s:o}}", "type", "error", "error", "type", error_type(api_messages_status(e)),
                           "message", api_text(text, strlen(text)));
+    if (strcmp(e->code, no_thread) == 0)
+        json_object_set_new(json_object_get(o, "error"), "details",
+                            json_pack("{s:s, s:[s]}", "error_code", no_thread, "unsupported", e->param));
     char *line = o ? json_dumps(o, JSON_COMPACT) : NULL;
     buf_puts(out, line ? line : "{\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"no memory\"}}");
     free(line);
