@@ -314,6 +314,8 @@ TEST(ollama_finds_the_call_that_a_result_is_of)
          RESULT("'tool_call_id':'j',", "one") RESULT("'tool_call_id':'i',", "two and a half"), true},
         {SAID(CALLED("'id':'i',", "f") "," CALLED("", "g"))
          RESULT("'tool_call_id':'lost',", "one") RESULT("", "two and a half"), true},
+        {SAID(CALLED("", "f")) ",{'role':'assistant','tool_calls':[" CALLED("", "g") "]}" /* a turn in parts */
+         RESULT("", "one") RESULT("", "two and a half"), false},
     };
     SERVE("-m", vocab_file_harmony(), "--engine", "scripted", "--ctx", "4096", "--script-file", serve_file("answers",
           quoted("{'answer': 'x'}\n")));

@@ -127,6 +127,8 @@ static const struct refusal {
      "'tool','tool_call_id':'k','content':'x'}]}", 400, "messages[2]: no call"},
     {CHAT, "{'messages':[" USER ",{'role':'assistant','tool_calls':[{'function':{'name':'f'}}]},{'role':'tool',"
      "'content':'x'},{'role':'tool','content':'x'}]}", 400, "messages[3]: no call"},
+    {CHAT, "{'messages':[" USER ",{'role':'assistant','tool_calls':[{'function':{'name':'f'}}]}," USER ",{'role':"
+     "'assistant','content':'y'},{'role':'tool','content':'x'}]}", 400, "messages[4]: no call"},
     {CHAT, ANY ",'model':'other'}", 404, "the model \"other\" is not here"},
     {CHAT, ANY ",'model':'plimsoll-tiny:7b'}", 404, "is not here"},
     {CHAT, ANY ",'prompt':'x'}", 400, "prompt is not known"},

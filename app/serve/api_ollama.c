@@ -25,7 +25,8 @@ static bool is_empty(const json_t *v)
 struct reading {
     json_t *out;  /* messages of a chat */
     json_t *ids;  /* of all calls so far */
-    json_t *open; /* of the last assistant's message, without a result so far: [id, name, the client gave the id] */
+    json_t *open; /* of the assistant's last turn, without a result so far: [id, name, the client gave the id] */
+    bool own;     /* the message before is the assistant's: its turn may have several (Strands writes each part so) */
     int made;     /* ids that no client gave */
     struct api_error *e;
 };
@@ -96,7 +97,8 @@ static int put_own(struct reading *r, const json_t *m, json_t *to, size_t i)
     snprintf(where, sizeof where, "messages[%zu].tool_calls", i);
     if (api_is_given(calls) && !json_is_array(calls))
         return api_fail(r->e, 400, "invalid_type", where, "%s is to be a list", where);
-    json_array_clear(r->open);
+    if (!r->own) json_array_clear(r->open);
+    r->own = true;
     if (json_array_size(calls) == 0) return 0;
     json_t *list = json_array();
     if (json_object_set_new(to, "tool_calls", list)) return no_memory(r->e);
@@ -129,6 +131,7 @@ static int put_message(struct reading *r, const json_t *m, size_t i)
                                                                                            : json_string(""));
     if (json_array_append_new(r->out, to)) return no_memory(r->e);
     if (strcmp(role, "assistant") == 0) return put_own(r, m, to, i);
+    r->own = false;
     return strcmp(role, "tool") == 0 ? put_result(r, m, to, i) : 0;
 }
 
