@@ -427,6 +427,31 @@ TEST(an_answer_that_was_begun_is_gone_on_with)
     "{'name':'f','arguments':'{}'}}]}"
 #define TOOLS "'tools':[{'type':'function','function':{'name':'f','parameters':{'type':'object','properties':{}}}}]"
 
+/* Anthropic's and Ollama's requests say of no message that it is to be gone on with: before a form, or a call, it
+ * stands as it is.  So LangGraph's agents ask for response_format when they are done. */
+TEST(what_was_said_stands_before_an_answer_of_a_form)
+{
+#define FORM "{'type':'object','required':['n'],'properties':{'n':{'type':'integer'}},'additionalProperties':false}"
+    static const struct { const char *path, *form, *where; } row[] = {
+        {"/v1/messages", ",'max_tokens':40,'output_config':{'format':{'type':'json_schema','schema':" FORM "}}",
+         "content.0.text"},
+        {"/api/chat", ",'stream':false,'format':" FORM, "message.content"},
+    };
+    SERVE("--temp", "0");
+    json_t *a = ask(CHAT, "{'messages':[" ASKED "," BEGUN "],'response_format':{'type':'json_schema','json_schema':{"
+                    "'name':'s','schema':" FORM "}}}", 200);
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        json_t *b = ask_with(row[i].path, 200, "{'messages':[" ASKED "," BEGUN "]%s}", row[i].form);
+        CHECK_STR(text_at(b, row[i].where), text_at(a, "choices.0.message.content"));
+        json_decref(b);
+    }
+    json_decref(a);
+    a = ask("/v1/messages", "{'max_tokens':40,'messages':[" ASKED "," BEGUN "],'tool_choice':{'type':'any'},'tools':["
+            "{'name':'f','input_schema':{'type':'object','properties':{}}}]}", 200);
+    CHECK_STR(text_at(a, "content.0.name"), "f");
+    json_decref(a);
+}
+
 TEST(what_cannot_be_gone_on_with_is_refused)
 {
     static const struct { const char *path, *body, *words; } bad[] = {

@@ -1,8 +1,18 @@
 /* api_begun.c - an answer that the client began: the last message is the assistant's, and the model goes on with it.
  *
  * Sources: continue_final_message and add_generation_prompt as vLLM has them, `prefix` in a message as Mistral's and
- * DeepSeek's APIs do.  Anthropic's and Ollama's say nothing of it: there the last message alone does. */
+ * DeepSeek's APIs do.  Anthropic's and Ollama's say nothing of it: there the last message alone does, unless the answer
+ * is to have a form, or to be a call.  Then what the assistant said stands, and the answer comes behind it: so
+ * LangGraph asks for an agent's response_format once the agent is done. */
 #include "app/serve/api.h"
+
+static bool says_so(enum api_kind kind) { return kind <= API_RESPONSES; }
+
+static bool is_held(const json_t *root)
+{
+    const json_t *choice = json_object_get(root, "tool_choice");
+    return api_wants_form(root) || json_is_object(choice) || strcmp(api_text_in(root, "tool_choice"), "required") == 0;
+}
 
 int api_read_begun(struct api_ask *a, struct api_error *e)
 {
@@ -16,6 +26,7 @@ int api_read_begun(struct api_ask *a, struct api_error *e)
                         "it out", other, key);
     if (json_is_object(last) && api_read_bool(last, "prefix", &prefix, e)) return -1;
     a->goes_on |= prefix;
+    if (!says_so(a->kind) && is_held(a->root)) a->goes_on = false;
     if (!a->goes_on || strcmp(api_text_in(last, "role"), "assistant") == 0) return 0;
     return api_fail(e, 400, "invalid_value", prefix ? "messages" : key, "the last message is to be the assistant's, if "
                     "it is to be gone on with");
