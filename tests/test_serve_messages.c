@@ -131,6 +131,7 @@ TEST(messages_say_what_a_chat_says_whole_and_as_a_stream)
     CHECK_EQ(prompt_of(m), number_at(chat, "usage.prompt_tokens"));
     CHECK(number_at(m, "usage.cache_read_input_tokens") > 0);
     CHECK_EQ(number_at(m, "usage.output_tokens"), number_at(chat, "usage.completion_tokens"));
+    CHECK_EQ(number_at(m, "usage.output_tokens_details.thinking_tokens"), 0);
     text.len = 0;
     buf_printf(&text, "{%s,'stream':true}", body);
     json_t *events = events_of(text.data), *streamed = message_of(events);

@@ -131,6 +131,16 @@ TEST(thinking_is_bounded_as_each_api_asks)
     CHECK_STR(text_at(a, "choices.0.message.reasoning_content"), "abcd");
     CHECK_EQ(number_at(a, "usage.completion_tokens"), 23);
     json_decref(a);
+    a = ask(CHAT, "{" USER ",'thinking_token_budget':" BUDGET "}", 200);
+    const long long thought = number_at(a, "usage.completion_tokens_details.reasoning_tokens");
+    CHECK(thought >= 12 && thought < number_at(a, "usage.completion_tokens"));
+    json_decref(a);
+    a = ask(CHAT, "{" USER ",'thinking_token_budget':" BUDGET ",'n':3}", 200);
+    CHECK_EQ(number_at(a, "usage.completion_tokens_details.reasoning_tokens"), 3 * thought);
+    json_decref(a);
+    a = ask("/v1/messages", "{" USER ",'thinking':{'type':'enabled','budget_tokens':" BUDGET "},'max_tokens':99}", 200);
+    CHECK_EQ(number_at(a, "usage.output_tokens_details.thinking_tokens"), thought);
+    json_decref(a);
 }
 
 TEST(streams_have_the_thought_that_was_cut_and_then_the_answer)

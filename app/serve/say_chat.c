@@ -12,9 +12,10 @@ static const char *finish_of(const struct serve_parts *p)
 
 static json_t *usage_of(const struct job *lead)
 {
-    return json_pack("{s:i, s:i, s:i, s:{s:i}}", "prompt_tokens", lead->prompt_tokens, "completion_tokens",
+    return json_pack("{s:i, s:i, s:i, s:{s:i}, s:{s:i}}", "prompt_tokens", lead->prompt_tokens, "completion_tokens",
                      lead->answer_tokens, "total_tokens", lead->prompt_tokens + lead->answer_tokens,
-                     "prompt_tokens_details", "cached_tokens", lead->cached_tokens);
+                     "prompt_tokens_details", "cached_tokens", lead->cached_tokens, "completion_tokens_details",
+                     "reasoning_tokens", lead->thinking_tokens);
 }
 
 /* The object around choices, an array that it takes. */

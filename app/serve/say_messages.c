@@ -41,12 +41,13 @@ static void put_reason(const struct job *j, const struct serve_parts *p, json_t 
     json_object_set_new(o, "stop_sequence", stop ? api_text(stop, strlen(stop)) : json_null());
 }
 
-/* In their words the prompt is the sum of the first three. */
-static json_t *usage_of(const struct job *j, int tokens)
+/* In their words the prompt is the sum of the first three.  p NULL: nothing came so far. */
+static json_t *usage_of(const struct job *j, const struct serve_parts *p)
 {
-    return json_pack("{s:i, s:i, s:i, s:i}", "input_tokens", j->n_prompt - j->ans->n_shared,
+    return json_pack("{s:i, s:i, s:i, s:i, s:{s:i}}", "input_tokens", j->n_prompt - j->ans->n_shared,
                      "cache_creation_input_tokens", 0, "cache_read_input_tokens", j->ans->n_shared, "output_tokens",
-                     tokens);
+                     p ? p->tokens : 0, "output_tokens_details", "thinking_tokens",
+                     p ? serve_thinking_tokens(j, p) : 0);
 }
 
 static json_t *use_of(const struct api_call *c, json_t *input)
@@ -55,11 +56,11 @@ static json_t *use_of(const struct api_call *c, json_t *input)
 }
 
 /* Without what the end says; content is taken. */
-static json_t *message_of(const struct job *j, json_t *content, int tokens)
+static json_t *message_of(const struct job *j, json_t *content, const struct serve_parts *p)
 {
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:n, s:n, s:o}", "id", j->name, "type", "message", "role", "assistant",
                      "model", j->s->model.id, "content", content, "stop_reason", "stop_sequence", "usage",
-                     usage_of(j, tokens));
+                     usage_of(j, p));
 }
 
 static json_t *whole(struct job *j, const struct serve_parts *p)
@@ -71,7 +72,7 @@ static json_t *whole(struct job *j, const struct serve_parts *p)
     if (p->split.content.n > 0)
         json_array_append_new(list, json_pack("{s:s, s:o}", "type", "text", "text", serve_part(p, &p->split.content)));
     for (int i = 0; i < p->calls; i++) json_array_append_new(list, use_of(&p->call[i], serve_input(&p->call[i])));
-    json_t *o = message_of(j, list, p->tokens);
+    json_t *o = message_of(j, list, p);
     put_reason(j, p, o);
     return o;
 }
@@ -100,7 +101,7 @@ static void close_block(struct job *j)
 static void put_head(struct job *j)
 {
     if (j->events > 0) return;
-    serve_put_event(j, "message_start", json_pack("{s:o}", "message", message_of(j, json_array(), 0)));
+    serve_put_event(j, "message_start", json_pack("{s:o}", "message", message_of(j, json_array(), NULL)));
     serve_put_event(j, "ping", json_object());
 }
 
@@ -155,7 +156,7 @@ static void end(struct job *j, const struct serve_parts *p)
     for (int i = 0; i < p->calls; i++) put_call(j, &p->call[i]);
     json_t *delta = json_object();
     put_reason(j, p, delta);
-    serve_put_event(j, "message_delta", json_pack("{s:o, s:o}", "delta", delta, "usage", usage_of(j, p->tokens)));
+    serve_put_event(j, "message_delta", json_pack("{s:o, s:o}", "delta", delta, "usage", usage_of(j, p)));
     serve_put_event(j, "message_stop", json_object());
 }
 

@@ -96,23 +96,12 @@ static json_t *output_of(const struct job *j, const struct serve_parts *p)
 
 /* ---------------------------------------------------------------- the object */
 
-/* Tokens that began before the answer did: what was thought, and its marks. */
-static int reasoning_tokens(const struct job *j, const struct serve_parts *p)
-{
-    const struct api_split *s = &p->split;
-    const size_t end = s->content.n > 0 || s->call.n == 0 ? s->content.at : s->call.at;
-    int n = 0;
-    if (s->thinking.n == 0) return 0;
-    while (n < p->tokens && (n == 0 ? 0 : j->ans->token[n - 1].text_end) < end) n++;
-    return n;
-}
-
 /* What is written into a cache has a price elsewhere, which is what clients read that figure for. */
 static json_t *usage_of(const struct job *j, const struct serve_parts *p)
 {
     return json_pack("{s:i, s:{s:i, s:i}, s:i, s:{s:i}, s:i}", "input_tokens", j->n_prompt, "input_tokens_details",
                      "cached_tokens", j->ans->n_shared, "cache_write_tokens", 0, "output_tokens", p->tokens,
-                     "output_tokens_details", "reasoning_tokens", reasoning_tokens(j, p), "total_tokens",
+                     "output_tokens_details", "reasoning_tokens", serve_thinking_tokens(j, p), "total_tokens",
                      j->n_prompt + p->tokens);
 }
 

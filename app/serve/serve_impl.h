@@ -113,7 +113,8 @@ struct job {
     json_t *choices;         /* of an answer in one piece: a list, null where one is not there yet */
     int wanted, given, over; /* answers: of the request, that the engine was given, that are told, or given up */
     int each;                /* of them to one prompt */
-    int prompt_tokens, cached_tokens, answer_tokens; /* of those that are told; each prompt once */
+    int prompt_tokens, cached_tokens; /* of those that are told; each prompt once */
+    int answer_tokens, thinking_tokens; /* the same; the second are among the first */
     bool repeats;            /* prompts stand before their answers */
     struct serve_vectors *vectors; /* NULL: an answer in words is asked for; else of all above call, agent, start, head,
                                       finished and out alone are used */
@@ -161,6 +162,8 @@ void serve_name_calls(struct job *j, struct serve_parts *p);
 int serve_shutting_down(struct api_error *e); /* -1 */
 /* What the engine could not do; 0: it did it. */
 int serve_failure(const struct job *j, const struct serve_parts *p, struct api_error *e);
+/* Tokens that began before the answer did: what was thought, and its marks. */
+int serve_thinking_tokens(const struct job *j, const struct serve_parts *p);
 json_t *serve_part(const struct serve_parts *p, const struct api_part *part); /* the whole of one as a JSON string */
 /* What is new of a part, in whole characters; NULL: nothing.  *told: how much of it was told, and then is. */
 json_t *serve_piece(const struct serve_parts *p, const struct api_part *part, size_t *told);

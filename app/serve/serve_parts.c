@@ -69,6 +69,16 @@ void serve_look(struct job *j, struct serve_parts *p)
     else api_split(p->text, p->n, j->tools, j->calls, p->ended, &p->split);
 }
 
+int serve_thinking_tokens(const struct job *j, const struct serve_parts *p)
+{
+    const struct api_split *s = &p->split;
+    const size_t end = s->content.n > 0 || s->call.n == 0 ? s->content.at : s->call.at;
+    int n = 0;
+    if (s->thinking.n == 0) return 0;
+    while (n < p->tokens && (n == 0 ? 0 : j->ans->token[n - 1].text_end) < end) n++;
+    return n;
+}
+
 int serve_shutting_down(struct api_error *e)
 {
     return api_fail(e, 503, "shutting_down", NULL, "The server is shutting down");

@@ -37,6 +37,7 @@ static void put_over(struct job *j, const struct serve_parts *p)
         lead->cached_tokens += j->ans->n_shared;
     }
     lead->answer_tokens += p->tokens;
+    lead->thinking_tokens += serve_thinking_tokens(j, p);
     lead->over++;
     serve_forget(j);
 }
