@@ -31,6 +31,12 @@ TEST(ollama_is_told_what_model_is_here)
     json_t *tags = get("/api/tags"), *ps = get("/api/ps"), *version = get("/api/version");
     json_t *show = ask("/api/show", "{'model':'plimsoll-tiny','verbose':false}", 200);
     json_t *older = ask("/api/show", "{'name':'plimsoll-tiny:latest'}", 200);
+    json_t *listed = get("/v1/models"); /* for OpenAI's clients and Anthropic's */
+    CHECK_STR(text_at(listed, "data.0.id"), "plimsoll-tiny");
+    CHECK_EQ(strlen(text_at(listed, "data.0.created_at")), 20);
+    CHECK_STR(text_at(listed, "data.0.lifecycle"), "active");
+    CHECK_EQ(number_at(listed, "data.0.max_input_tokens"), 4096);
+    json_decref(listed);
     CHECK(json_equal(show, older));
     CHECK_EQ(json_array_size(json_object_get(tags, "models")), 1);
     CHECK_STR(text_at(tags, "models.0.name"), "plimsoll-tiny:latest");

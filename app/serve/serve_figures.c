@@ -186,6 +186,10 @@ void serve_models(struct serve *s, struct http_call *c, const char *id)
                               (json_int_t)(s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER));
     json_object_set_new(model, "type", json_string("model")); /* in Anthropic's words */
     json_object_set_new(model, "display_name", json_string(s->model.id));
+    json_object_set_new(model, "created_at", serve_day(s->opened));
+    json_object_set_new(model, "lifecycle", json_string("active"));
+    json_object_set_new(model, "max_input_tokens", json_integer(i->ctx));
+    json_object_set_new(model, "max_tokens", json_integer(i->ctx));
     serve_answer_json(c, 200, id ? model : json_pack("{s:s, s:[o], s:b, s:s, s:s}", "object", "list", "data", model,
                                                      "has_more", 0, "first_id", s->model.id, "last_id", s->model.id));
 }

@@ -98,7 +98,7 @@ static json_t *details_of(const struct serve *s)
                      "families", family, "parameter_size", count, "quantization_level", s->file.quant);
 }
 
-static json_t *day_of(int64_t seconds)
+json_t *serve_day(int64_t seconds)
 {
     const time_t at = (time_t)seconds;
     struct tm day;
@@ -122,7 +122,7 @@ static json_t *entry_of(const struct serve *s, uint64_t bytes)
 void serve_tags(struct serve *s, struct http_call *c)
 {
     json_t *o = entry_of(s, s->file.bytes);
-    json_object_set_new(o, "modified_at", day_of(s->file.written));
+    json_object_set_new(o, "modified_at", serve_day(s->file.written));
     serve_answer_json(c, 200, json_pack("{s:[o]}", "models", o));
 }
 
@@ -158,7 +158,7 @@ void serve_show(struct serve *s, struct http_call *c)
     serve_answer_json(c, 200, json_pack("{s:s, s:s, s:s, s:O, s:o, s:O, s:o, s:o}", "license", "", "modelfile", "",
                                         "parameters", parameters, "template", s->file.template, "details",
                                         details_of(s), "model_info", s->file.keys, "capabilities", can, "modified_at",
-                                        day_of(s->file.written)));
+                                        serve_day(s->file.written)));
 }
 
 /* As vLLM tells of a tokenizer, for clients that cut texts into tokens here (lm-eval's tokenizer_backend=remote). */

@@ -223,6 +223,7 @@ void serve_answer_json(struct http_call *c, int status, json_t *o); /* o is take
 /* serve_file.c: the model's file as clients ask for it */
 void serve_file_look(struct serve *s); /* once; what cannot be read is not known then */
 void serve_file_free(struct serve *s);
+json_t *serve_day(int64_t seconds); /* of the calendar, as RFC 3339 has it */
 void serve_tags(struct serve *s, struct http_call *c);
 void serve_running(struct serve *s, struct http_call *c);
 void serve_show(struct serve *s, struct http_call *c);
