@@ -45,6 +45,8 @@ static const struct {
     {"{" USER ",'logprobs':true,'top_logprobs':99}", 400, "invalid_value", "top_logprobs"},
     {"{" USER ",'stream_options':{}}", 400, "invalid_value", "stream_options"},
     {"{" USER ",'audio':{}}", 400, "unknown_parameter", "audio"},
+    {"{" USER ",'verbosity':'low'}", 400, "unsupported_value", "verbosity"},
+    {"{" USER ",'modalities':['text','audio']}", 400, "unsupported_value", "modalities"},
     {"{" USER ",'tools':[{'type':'function','function':{'name':'a b'}}]}", 400, "invalid_value", "tools[0]"},
     {"{" USER ",'tool_choice':'required'}", 400, "invalid_value", "tool_choice"},
     {"{" USER ",'response_format':{'type':'grammar'}}", 400, "unsupported_value", "response_format"},
@@ -70,7 +72,7 @@ TEST(serve_refuses_by_name_and_goes_on)
         CHECK(strlen(text) > 5 && !strchr(text, '\n') && !strstr(text, "429") && !strstr(text, "Request too large"));
         json_decref(v);
     }
-    json_t *v = ask(CHAT, "{" USER ",'max_tokens':5}", 200);
+    json_t *v = ask(CHAT, "{" USER ",'max_tokens':5,'verbosity':'medium','modalities':['text']}", 200);
     json_decref(v);
     CHECK_NEAR(metric("plimsoll:requests_refused_total{reason=\"context\"}"), 1, 0);
     CHECK_EQ(serve_end(), 130);

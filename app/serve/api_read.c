@@ -278,7 +278,7 @@ static int read_choices(struct api_ask *a, struct api_error *e)
 /* ---------------------------------------------------------------- fields */
 
 enum { CHAT = 1, COMPLETION = 2, BOTH = CHAT | COMPLETION };
-enum { READ, PASSED, OFF }; /* read; passed over; only as false, null or empty */
+enum { READ, PASSED, OFF, FIXED }; /* read; passed over; only as false, null or empty; only as it is anyhow */
 
 static const struct field {
     const char *name;
@@ -299,7 +299,20 @@ static const struct field {
     {"parallel_tool_calls", CHAT, READ}, {"reasoning_effort", CHAT, READ}, {"chat_template_kwargs", CHAT, READ},
     {"enable_thinking", CHAT, READ}, {"thinking_token_budget", CHAT, READ}, {"thinking_budget", CHAT, READ},
     {"continue_final_message", CHAT, READ}, {"add_generation_prompt", CHAT, READ},
+    {"verbosity", CHAT, FIXED}, {"modalities", CHAT, FIXED},
 };
+
+/* The text, or the only one of a list, that such a field may be. */
+static const struct { const char *name, *is; } fixed[] = {{"verbosity", "medium"}, {"modalities", "text"}};
+
+static int check_fixed(const char *key, const json_t *v, struct api_error *e)
+{
+    const char *text = api_text_of(json_array_size(v) == 1 ? json_array_get(v, 0) : v);
+    size_t i = 0;
+    while (strcmp(fixed[i].name, key) != 0) i++;
+    if (text && strcmp(text, fixed[i].is) == 0) return 0;
+    return api_fail(e, 400, "unsupported_value", key, "%s: only %s is served; leave it out", key, fixed[i].is);
+}
 
 static const struct field *field_of(const char *name, bool plain)
 {
@@ -322,6 +335,7 @@ static int check_fields(const struct api_ask *a, struct api_error *e)
         bool off = json_is_false(v) || (json_is_string(v) && json_string_length(v) == 0);
         if (f->how == OFF && !off)
             return api_fail(e, 400, "unsupported_value", key, "%s is not served here; leave it out", key);
+        if (f->how == FIXED && check_fixed(key, v, e)) return -1;
     }
     return 0;
 }
