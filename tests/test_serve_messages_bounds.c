@@ -55,6 +55,11 @@ static const struct { const char *body; int status; const char *type, *text; } r
     {ANY ",'thinking':{'type':'adaptive','display':'omitted'}}", 400, "invalid_request_error", "thinking.display"},
     {ANY ",'context_management':{'edits':[]}}", 400, "invalid_request_error", "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"},
     {ANY ",'thread':{'type':'create'}}", 400, "invalid_request_error", "send the whole of it in messages"},
+    {ANY ",'context_management':{'edits':[{'type':'clear_thinking_20251015','keep':{'type':'thinking_turns','value':"
+     "1}}]}}", 400, "invalid_request_error", "context_management: only"},
+    {ANY ",'context_management':{'edits':[{'type':'clear_thinking_20251015','keep':'all'},{'type':"
+     "'clear_tool_uses_20250919'}]}}", 400, "invalid_request_error", "context_management: only"},
+    {ANY ",'context_management':1}", 400, "invalid_request_error", "context_management: only"},
     {ANY ",'output_config':{'effort':'low'}}", 400, "invalid_request_error", "output_config.effort"},
     {ANY ",'output_config':{'format':{'type':'json_schema','schema':{'type':'string','pattern':'(?=a)'}}}}", 400,
      "invalid_request_error", "pattern"},
@@ -72,6 +77,11 @@ static const struct { const char *body; int status; const char *type, *text; } r
     {"{'max_tokens':5000,'messages':[" USER "]}", 400, "invalid_request_error",
      "input length and `max_tokens` exceed context limit: "},
 };
+
+/* What changes nothing, and Claude Code says in each request. */
+#define KEPT "{'type':'clear_thinking_20251015','keep':'all'}"
+#define AS_CLAUDE_CODE                                                                                                \
+    ",'thinking':{'type':'adaptive'},'context_management':{'edits':[" KEPT "]},'output_config':{'effort':'high'}"
 
 TEST(messages_are_refused_by_name_in_their_form)
 {
@@ -94,6 +104,8 @@ TEST(messages_are_refused_by_name_in_their_form)
     CHECK_STR(text_at(v, "error.details.unsupported.0"), "thread");
     json_decref(v);
     json_decref(ask(MESSAGES, ANY "}", 200));
+    json_decref(ask(MESSAGES, ANY AS_CLAUDE_CODE "}", 200));
+    json_decref(ask(COUNT_TOKENS, "{'messages':[" USER "],'context_management':{'edits':[" KEPT "]}}", 200));
     CHECK_EQ(serve_end(), 130);
 }
 

@@ -370,12 +370,14 @@ static int put_config(const json_t *body, const struct api_model *m, json_t *out
     if (!api_is_given(c)) return 0;
     if (!json_is_object(c)) return api_fail(e, 400, "invalid_type", key, "%s is to be an object", key);
     if (check_keys(c, "effort format", key, e)) return -1;
-    if (api_is_given(effort) && m->calls != FORM_CALLS_HARMONY)
-        return api_fail(e, 400, "unsupported_value", level, "%s: this model is not told how much to think; leave it "
-                        "out", level);
-    if (api_is_given(effort) && effort_by_name(api_text_in(c, "effort"), &known))
+    const bool told = api_is_given(effort) && m->calls == FORM_CALLS_HARMONY;
+    if (api_is_given(effort) && !told && strcmp(api_text_in(c, "effort"), "high") != 0) /* as who leaves it out */
+        return api_fail(e, 400, "unsupported_value", level, "%s: this model is not told how much to think, so that "
+                        "only high is served, as much as it likes; leave it out (CLAUDE_CODE_EFFORT_LEVEL=high of "
+                        "Claude Code)", level);
+    if (told && effort_by_name(api_text_in(c, "effort"), &known))
         return api_fail(e, 400, "invalid_value", level, "%s is to be low, medium or high", level);
-    if (api_is_given(effort)) json_object_set_new(out, "reasoning_effort", json_string(api_text_in(c, "effort")));
+    if (told) json_object_set_new(out, "reasoning_effort", json_string(api_text_in(c, "effort")));
     if (!api_is_given(format)) return 0;
     if (strcmp(api_text_in(format, "type"), "json_schema") != 0 || !json_is_object(schema))
         return api_fail(e, 400, "unsupported_value", form, "%s is to be {\"type\": \"json_schema\", \"schema\": {...}}",
@@ -398,8 +400,24 @@ static const struct { const char *name; int how; } fields[] = {
     {"max_tokens", COPIED}, {"stream", COPIED}, {"stop_sequences", READ}, {"temperature", COPIED}, {"top_p", COPIED},
     {"top_k", COPIED}, {"min_p", COPIED}, {"repetition_penalty", COPIED}, {"frequency_penalty", COPIED},
     {"presence_penalty", COPIED}, {"logit_bias", COPIED}, {"seed", COPIED}, {"metadata", PASSED},
-    {"service_tier", PASSED}, {"cache_control", PASSED | COUNTED},
+    {"service_tier", PASSED}, {"cache_control", PASSED | COUNTED}, {"context_management", READ | COUNTED},
 };
+
+/* Claude Code says in each request that no thinking is to be cleared, which is how it is.  (What a model is told of its
+ * thoughts is its template's.) */
+static int check_management(const json_t *body, struct api_error *e)
+{
+    static const char key[] = "context_management";
+    const json_t *edits = json_object_get(json_object_get(body, key), "edits"), *one;
+    size_t i;
+    bool none = json_array_size(edits) > 0 && json_object_size(json_object_get(body, key)) == 1;
+    json_array_foreach(edits, i, one)
+        none = none && strcmp(api_text_in(one, "type"), "clear_thinking_20251015") == 0 &&
+               strcmp(api_text_in(one, "keep"), "all") == 0 && json_object_size(one) == 2;
+    if (none || !api_is_given(json_object_get(body, key))) return 0;
+    return api_fail(e, 400, "unsupported_value", key, "%s: only clear_thinking_20251015 that keeps all is served: what "
+                    "is sent is what the model is told (CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS=1 of Claude Code)", key);
+}
 
 static int copy_fields(const json_t *body, bool counts, json_t *out, struct api_error *e)
 {
@@ -414,8 +432,7 @@ static int copy_fields(const json_t *body, bool counts, json_t *out, struct api_
                             "whole of it in messages");
         if (i == COUNT_OF(fields) || (counts && !(fields[i].how & COUNTED)))
             return api_fail(e, 400, "unknown_parameter", key, "%.60s is not known here; without it the request can be "
-                            "served%s", key, strcmp(key, "context_management") == 0 ?
-                            " (CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS=1 of Claude Code)" : "");
+                            "served", key);
         if (fields[i].how & COPIED) json_object_set(out, key, v);
     }
     if (counts || api_is_given(json_object_get(body, "max_tokens"))) return 0;
@@ -427,9 +444,9 @@ json_t *api_from_messages(const json_t *body, bool counts, const struct api_mode
 {
     json_t *out = json_object(), *messages;
     bool begun = false;
-    if (!copy_fields(body, counts, out, e) && !put_thinking(body, m, out, e) && !put_config(body, m, out, e) &&
-        !put_stops(body, m, out, e) && !put_tools(body, out, e) && !put_choice(body, out, e) &&
-        (messages = messages_of(body, &begun, e))) {
+    if (!copy_fields(body, counts, out, e) && !check_management(body, e) && !put_thinking(body, m, out, e) &&
+        !put_config(body, m, out, e) && !put_stops(body, m, out, e) && !put_tools(body, out, e) &&
+        !put_choice(body, out, e) && (messages = messages_of(body, &begun, e))) {
         if (!begun || json_object_set_new(out, "continue_final_message", json_true()) == 0)
             if (json_object_set_new(out, "messages", messages) == 0) return out;
         api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
