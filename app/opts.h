@@ -79,7 +79,7 @@ struct opts {
     int n_said;
     int agents, turns; /* of `plimsoll stress`; 0: another face */
     bool serve;        /* `plimsoll serve`, and what its own flags say */
-    const char *serve_host, *serve_key_file; /* key file NULL: none */
+    const char *serve_host, *serve_key_file, *serve_alias; /* key file, alias NULL: none */
     int serve_port;
     int argc;
     char *const *argv; /* as they were given */

@@ -35,7 +35,7 @@ const struct subcommand subcommand_table[] = {
      watch_run, "how full the KV memory of other servers is (vLLM, SGLang, TGI, llama-server, Ollama), and what helps"},
     {"stress", "--agents N --turns N", NULL, "--agents=N --turns=N", true, NULL,
      "N agents at once, and what memory they took"},
-    {"serve", "[--port N] [FLAGS]", NULL, "--host=ADDRESS --port=N --key-file=FILE", true, NULL,
+    {"serve", "[--port N] [FLAGS]", NULL, "--host=ADDRESS --port=N --key-file=FILE --alias=NAME", true, NULL,
      "OpenAI's, Anthropic's and Ollama's HTTP API over the engine: LangGraph and its like cannot run it out of memory"},
     {"completion", "bash|zsh", "bash zsh", "--help", false, completion_run,
      "so that a shell completes its flags (make install puts it in its place)"},

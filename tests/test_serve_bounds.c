@@ -162,7 +162,8 @@ TEST(serve_has_options_that_are_checked)
     struct child c = {0};
     static const char *const bad[][3] = {{"--port", "65536"}, {"--port", "x"}, {"--port"}, {"--host", ""}, {"--json"},
                                          {"-p", "x"}, {"--tools", "read"}, {"--naive", "f32"},
-                                         {"--host", "no.such.host.invalid"}};
+                                         {"--host", "no.such.host.invalid"}, {"--alias", ""}, {"--alias", "two words"},
+                                         {"--alias"}};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         CHECK_EQ(child_run(&c, (const char *const[]){"serve", bad[i][0], bad[i][1], NULL}, "", 0), 2);
         CHECK(strstr(c.err_text.data, strcmp(bad[i][0], "-p") == 0 ? "--prompt" : bad[i][0]) != NULL);
@@ -177,6 +178,20 @@ TEST(serve_has_options_that_are_checked)
     CHECK_EQ(child_run(&c, (const char *const[]){"serve", "--port", port, NULL}, "", 0), 2);
     CHECK(strstr(c.err_text.data, "another program listens there") != NULL);
     child_free(&c);
+    CHECK_EQ(serve_end(), 130);
+    SERVE("--threads", "1", "--alias", "qwen/qwen3:8b"); /* for programs that have names of their own */
+    static const struct { const char *body; int status; } named[] = {
+        {"{" USER ",'max_tokens':1,'model':'qwen/qwen3:8b'}", 200},
+        {"{" USER ",'max_tokens':1,'model':'default'}", 200},
+        {"{" USER ",'model':'plimsoll-tiny'}", 404}, {"{" USER ",'model':'qwen/qwen3'}", 404},
+    };
+    for (size_t i = 0; i < COUNT_OF(named); i++) {
+        json_t *v = ask(CHAT, named[i].body, named[i].status);
+        if (named[i].status == 200) CHECK_STR(text_at(v, "model"), "qwen/qwen3:8b");
+        else CHECK(strstr(text_at(v, "error.message"), "--alias") != NULL);
+        json_decref(v);
+    }
+    CHECK_EQ(status_of("GET", "/v1/models/qwen/qwen3:8b", NULL, "", 0), 200);
     CHECK_EQ(serve_end(), 130);
 }
 

@@ -353,7 +353,7 @@ int api_check_model(const json_t *name, enum api_kind kind, const struct api_mod
     const char *text = api_text_of(name) ? api_text_of(name) : "";
     if (!api_is_given(name) || is_name(text, m->id, ollama) || is_name(text, "default", ollama)) return 0;
     return api_fail(e, 404, "model_not_found", "model", "the model \"%.100s\" is not here; this server has \"%.100s\" "
-                    "(\"default\" names it too)%s", text, m->id,
+                    "(\"default\" names it too, and --alias of plimsoll serve another way)%s", text, m->id,
                     kind < API_ANTHROPIC ? "" : "; Claude Code reads names from ANTHROPIC_MODEL and "
                     "ANTHROPIC_SMALL_FAST_MODEL: set both");
 }

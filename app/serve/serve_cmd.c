@@ -23,13 +23,14 @@ void serve_help(struct buf *out)
 {
     buf_printf(out,
                "plimsoll serve: OpenAI's, Anthropic's and Ollama's HTTP API over the engine, for who speaks them\n"
-               "  plimsoll serve [--host ADDRESS] [--port N] [--key-file FILE] [FLAGS]\n"
+               "  plimsoll serve [--host ADDRESS] [--port N] [--key-file FILE] [--alias NAME] [FLAGS]\n"
                "\n"
                "  --host ADDRESS    where to listen (127.0.0.1: this machine alone); others need --key-file\n"
                "  --port N          0 to 65535; %d by itself, 0 is any that is free\n", SERVE_PORT);
     buf_printf(out,
                "  --key-file FILE   its first line is the key that clients must send (Authorization: Bearer KEY, or\n"
                "                    x-api-key: KEY)\n"
+               "  --alias NAME      what clients call the model, instead of its file's name; \"default\" names it too\n"
                "\n"
                "    export OPENAI_BASE_URL=http://127.0.0.1:%d/v1 OPENAI_API_KEY=none\n"
                "    export ANTHROPIC_BASE_URL=http://127.0.0.1:%d ANTHROPIC_API_KEY=none\n"
@@ -62,6 +63,18 @@ static int take_port(const char *text, int *out, struct err *err)
         return err_set(err, -1, "--port: \"%.60s\" is not a whole number from 0 to 65535", text ? text : "");
     *out = (int)n;
     return 0;
+}
+
+static bool is_in_name(char c) { return c > ' ' && c < 0x7f && c != '"'; }
+
+static int take_alias(const char *text, const char **out, struct err *err)
+{
+    size_t n = 0;
+    while (is_in_name(text[n])) n++;
+    *out = text;
+    if (!text[n] && n < SERVE_MODEL) return 0;
+    return err_set(err, -1, "--alias: \"%.60s\" is no name of at most %d letters, digits and signs, without blanks or "
+                   "quotes", text, SERVE_MODEL - 1);
 }
 
 static bool is_one_of(const char *name, const char *const *list)
@@ -107,6 +120,7 @@ static int take_own(struct opts *o, const char *flag, const char *value, struct 
 {
     if (strcmp(flag, "--port") == 0) return take_port(value, &o->serve_port, err);
     if (!value || !*value) return err_set(err, -1, "%s needs a value", flag);
+    if (strcmp(flag, "--alias") == 0) return take_alias(value, &o->serve_alias, err);
     if (strcmp(flag, "--host") == 0) o->serve_host = value;
     else o->serve_key_file = value;
     return 0;
@@ -114,7 +128,7 @@ static int take_own(struct opts *o, const char *flag, const char *value, struct 
 
 int serve_opts(struct opts *o, int argc, char *const *argv, struct err *err)
 {
-    static const char *const own[] = {"--host", "--port", "--key-file"};
+    static const char *const own[] = {"--host", "--port", "--key-file", "--alias"};
     struct opts said = {.serve_host = "127.0.0.1", .serve_port = SERVE_PORT};
     char **rest = calloc((size_t)argc + 1, sizeof *rest);
     int n = 0, bad = rest ? 0 : err_set(err, -1, "no memory for the options");
@@ -135,21 +149,22 @@ int serve_opts(struct opts *o, int argc, char *const *argv, struct err *err)
     o->serve_host = said.serve_host;
     o->serve_port = said.serve_port;
     o->serve_key_file = said.serve_key_file;
+    o->serve_alias = said.serve_alias;
     o->no_save = o->script = true; /* nothing of it is kept, and nobody is asked */
     return bad;
 }
 
 /* ---------------------------------------------------------------- opening */
 
-/* "/models/qwen2.5-0.5b-instruct-q8_0.gguf" is "qwen2.5-0.5b-instruct-q8_0". */
+/* "/models/qwen2.5-0.5b-instruct-q8_0.gguf" is "qwen2.5-0.5b-instruct-q8_0", if it has no other name. */
 static void name_model(struct serve *s)
 {
     const char *path = s->a->o->model, *slash = strrchr(path, '/');
     const char *name = s->a->o->embedded ? "plimsoll-tiny" : slash ? slash + 1 : path;
     size_t n = strlen(name);
     if (n > 5 && strcmp(name + n - 5, ".gguf") == 0) n -= 5;
-    for (size_t i = 0; i < n && i + 1 < sizeof s->model_id; i++)
-        s->model_id[i] = name[i] > ' ' && name[i] < 0x7f && name[i] != '"' ? name[i] : '_';
+    if (s->a->o->serve_alias) name = s->a->o->serve_alias, n = strlen(name);
+    for (size_t i = 0; i < n && i + 1 < sizeof s->model_id; i++) s->model_id[i] = is_in_name(name[i]) ? name[i] : '_';
     s->model.id = *s->model_id ? s->model_id : "model";
 }
 
