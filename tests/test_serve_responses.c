@@ -168,6 +168,31 @@ TEST(responses_end_an_item_before_the_next_begins)
     buf_free(&events);
 }
 
+TEST(responses_can_be_counted_before_they_are_asked_for)
+{
+    static const char body[] = "'instructions':'Be brief.','input':[{'role':'user','content':'What is a token?'}],"
+                               "'tools':[{'type':'function','name':'f','parameters':{'type':'object',"
+                               "'properties':{}}}]}";
+    SERVE("--threads", "1");
+    struct buf whole = {0}, count = {0};
+    buf_printf(&whole, "{'max_output_tokens':1,%s", body);
+    buf_printf(&count, "{'model':'default',%s", body);
+    json_t *a = ask(RESPONSES, whole.data, 200), *n = ask(RESPONSES "/input_tokens", count.data, 200);
+    CHECK_STR(text_at(n, "object"), "response.input_tokens");
+    CHECK_EQ(number_at(n, "input_tokens"), number_at(a, "usage.input_tokens"));
+    json_decref(a);
+    json_decref(n);
+    n = ask(RESPONSES "/input_tokens", "{'input':[],'model':'default'}", 400);
+    CHECK_STR(text_at(n, "error.param"), "input");
+    json_decref(n);
+    n = ask(RESPONSES "/compact", count.data, 404);
+    CHECK(strstr(text_at(n, "error.message"), "no response is stored") != NULL);
+    json_decref(n);
+    buf_free(&whole);
+    buf_free(&count);
+    CHECK_EQ(serve_end(), 130);
+}
+
 TEST(responses_that_were_cut_or_failed_say_so)
 {
     SCRIPTED("{'answer': '<think>\\none two three four five six seven'}\n{'answer': 'one two three four'}\n"

@@ -151,7 +151,7 @@ static int check_body(const struct serve *s, const struct http_call *c, struct a
 /* ---------------------------------------------------------------- routes */
 
 enum route { /* those before MODELS have a body */
-    CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT, OLLAMA_CHAT, GENERATE, SHOW, TOKENIZE, DETOKENIZE,
+    CHAT, COMPLETIONS, RESPONSES, INPUT_TOKENS, MESSAGES, COUNT, OLLAMA_CHAT, GENERATE, SHOW, TOKENIZE, DETOKENIZE,
     EMBEDDINGS, OLLAMA_EMBED, OLLAMA_EMBEDDINGS,
     MODELS, MODEL, HEALTH, METRICS, TAGS, RUNNING, VERSION, HERE, TOKENIZER
 };
@@ -161,7 +161,8 @@ static const struct {
     enum route route;
 } routes[] = {
     {"POST", "/v1/chat/completions", CHAT}, {"POST", "/v1/completions", COMPLETIONS},
-    {"POST", "/v1/responses", RESPONSES}, {"POST", "/v1/messages", MESSAGES},
+    {"POST", "/v1/responses", RESPONSES}, {"POST", "/v1/responses/input_tokens", INPUT_TOKENS},
+    {"POST", "/v1/messages", MESSAGES},
     {"POST", "/v1/messages/count_tokens", COUNT}, {"GET", "/v1/models", MODELS},
     {"GET", "/v1/models/", MODEL}, {"GET", "/health", HEALTH}, {"GET", "/metrics", METRICS},
     {"POST", "/api/chat", OLLAMA_CHAT}, {"POST", "/api/generate", GENERATE}, {"POST", "/api/show", SHOW},
@@ -181,9 +182,6 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
 {
     const char *method = http_method(c), *path = http_path(c), *other = NULL;
     if (strcmp(method, "HEAD") == 0) method = "GET";
-    if (strncmp(path, "/v1/responses/", strlen("/v1/responses/")) == 0)
-        return api_fail(e, 404, "not_found", NULL, "%.95s is not here: no response is stored; POST /v1/responses with "
-                        "the whole conversation in input is what is served", path);
     if (serve_ollama_refuses(path, e)) return -1;
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
         if (!leads(path, i)) continue;
@@ -196,6 +194,9 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
         e->allow = other;
         return -1;
     }
+    if (is_under(c, "/v1/responses"))
+        return api_fail(e, 404, "not_found", NULL, "%.95s is not here: no response is stored; POST /v1/responses with "
+                        "the whole conversation in input is what is served", path);
     return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
                     "/v1/responses, /v1/messages, /v1/embeddings, /v1/models, /api/chat, /api/generate, /api/embed, "
                     "/api/tags, /api/ps, /api/show, /api/version, /tokenize, /detokenize, /tokenizer_info, /health, "
@@ -224,7 +225,8 @@ void serve_ask(void *self, struct http_call *c)
     case CHAT: serve_complete(s, c, API_CHAT); break;
     case COMPLETIONS: serve_complete(s, c, API_COMPLETION); break;
     case MESSAGES: serve_complete(s, c, API_ANTHROPIC); break;
-    case COUNT: serve_count(s, c); break;
+    case COUNT: serve_count(s, c, API_COUNT); break;
+    case INPUT_TOKENS: serve_count(s, c, API_RESPONSES); break;
     case RESPONSES: serve_complete(s, c, API_RESPONSES); break;
     case MODELS: serve_models(s, c, NULL); break;
     case MODEL: serve_models(s, c, http_path(c) + strlen("/v1/models/")); break;

@@ -128,7 +128,8 @@ void serve_id(struct serve *s, const char *front, char *out, size_t size); /* fr
 
 /* serve_job.c */
 void serve_complete(struct serve *s, struct http_call *c, enum api_kind kind);
-void serve_count(struct serve *s, struct http_call *c); /* how long a prompt is, without running it */
+/* How long a prompt is, without running it.  kind: API_COUNT, or RESPONSES for its input_tokens. */
+void serve_count(struct serve *s, struct http_call *c, enum api_kind kind);
 void serve_left(void *self, struct http_call *c);
 void serve_gone(void *self, struct http_call *c);
 /* What the engine said to a request, as a client is told it: -1. */

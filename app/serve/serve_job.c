@@ -445,7 +445,7 @@ void serve_complete(struct serve *s, struct http_call *c, enum api_kind kind)
     http_stream(c, j->voice->type, live);
 }
 
-void serve_count(struct serve *s, struct http_call *c)
+void serve_count(struct serve *s, struct http_call *c, enum api_kind kind)
 {
     struct api_error e = {0};
     struct api_ask ask = {0};
@@ -453,11 +453,13 @@ void serve_count(struct serve *s, struct http_call *c)
     size_t size;
     int n = 0;
     const char *body = http_body(c, &size);
-    int bad = api_read(&ask, API_COUNT, body, size, &s->model, &(struct api_memory){serve_kept, s}, &e);
+    int bad = api_read(&ask, kind, body, size, &s->model, &(struct api_memory){serve_kept, s}, &e);
     http_forget_body(c);
     if (!bad) bad = count_prompt(s, &ask, 0, NULL, &n, &e);
+    if (bad) api_own_words(&ask, &e);
     api_free(&ask);
-    buf_printf(&out, "{\"input_tokens\":%d}", n);
+    buf_puts(&out, kind == API_RESPONSES ? "{\"object\":\"response.input_tokens\"," : "{");
+    buf_printf(&out, "\"input_tokens\":%d}", n);
     if (!bad && out.failed) bad = api_fail(&e, 500, "no_memory", NULL, "no memory for the answer");
     if (bad) serve_refuse(s, c, &e);
     else http_answer(c, 200, "application/json", NULL, out.data, out.len);
