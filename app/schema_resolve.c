@@ -320,7 +320,11 @@ static json_t *resolve_object(struct resolving *r, const json_t *v, int depth, e
     }
     if (kind != SCHEMA) return out;
     out = with_values(out);
-    return r->leaves == LEAVES_UNKNOWN && json_is_object(out) ? of_some_kind(out) : out;
+    if (!json_is_object(out)) return out;
+    if (json_object_size(out) > 0 || depth == 1) /* the whole: a call's arguments are an object at least */
+        return r->leaves == LEAVES_UNKNOWN ? of_some_kind(out) : out;
+    json_decref(out);
+    return schema_any_value(ANY_DEPTH); /* a title says nothing of what it is */
 }
 
 /* A schema that leaves open what its items or properties are: any JSON.  NULL: it is none. */

@@ -228,9 +228,15 @@ TEST(schemas_are_read_as_libraries_write_them)
         "{'app/models.Name[str]':{'type':'string'}}}",
         "{'allOf':[{'$ref':'#/$defs/T'},{'required':['a']}],'$defs':{'T':{'type':'object','properties':{'a':{'type':"
         "'array','items':{'$ref':'#/$defs/T'}}}}}}",
+        "{'type':'object','properties':{'a':{'title':'A','description':'b'}},'required':['a']}",
+        "{'type':'object','properties':{'a':{'type':'array','items':{'$ref':'#'}}},'required':['a']}",
+        "{'type':'object','properties':{'a':{'anyOf':[{'$ref':'#'},{'type':'integer'}]},'b':{'$ref':'#'}},'required':"
+        "['a']}",
     };
     static const struct { const char *schema, *words; } bad[] = {
         {"{'type':'object','properties':{'a':{'$ref':'#'}},'required':['a']}", "no value is valid, or none that ends"},
+        {"{'type':'object','properties':{'a':{'type':'array','minItems':1,'items':{'$ref':'#'}}},'required':['a']}",
+         "no value is valid, or none that ends"},
         {"{'allOf':[{'type':'string','pattern':'a'},{'pattern':'b'}]}", "allOf is not known"},
         {"{'type':'object','properties':{'a':{'$ref':'#/$defs/No'}}}", "a definition that is not in it"},
         {"{'type':'object','properties':{'a':{'$ref':'#/%zz'}}}", "a definition that is not in it"},
@@ -253,6 +259,93 @@ TEST(schemas_are_read_as_libraries_write_them)
         json_decref(a);
     }
 }
+
+/* ---------------------------------------------------------------- schemas that refer to themselves */
+
+static const struct nested {
+    const char *schema, *deep;
+} nested[] = {
+    {"{'type':'object','required':['k'],'properties':{'k':{'type':'array','items':{'$ref':'#'},'maxItems':5}}}",
+     "{'k':[{'k':[{'k':[]},{'k':[]}]}]}"},
+    {"{'type':'object','properties':{'s':{'$ref':'#'}}}", "{'s':{'s':{'s':{}}}}"},
+    {"{'type':'object','additionalProperties':{'$ref':'#'}}", "{'x':{'y':{'z':{}},'w':{}}}"},
+    {"{'$ref':'#/$defs/P','$defs':{'P':{'type':'object','required':['n','of'],'properties':{'n':{'type':'integer'},"
+     "'of':{'anyOf':[{'$ref':'#/$defs/G'},{'type':'null'}]}}},'G':{'type':'object','required':['all'],'properties':{"
+     "'all':{'type':'array','items':{'$ref':'#/$defs/P'}}}}}}",
+     "{'n':1,'of':{'all':[{'n':2,'of':{'all':[{'n':3,'of':null}]}}]}}"},
+};
+
+static void put_answer(struct buf *script, const char *text)
+{
+    json_t *o = json_pack("{s:s}", "answer", text);
+    char *line = json_dumps(o, 0);
+    buf_printf(script, "%s\n", line);
+    free(line);
+    json_decref(o);
+}
+
+static json_t *asked_for(const struct nested *n, int how, int status)
+{
+    if (how == 0)
+        return asked(status, "{'messages':[" USER "],'response_format':{'type':'json_schema','json_schema':{'name':'s',"
+                     "'strict':true,'schema':%s}}}", n->schema);
+    return asked(status, "{'messages':[" USER "],'tool_choice':'required','tools':[{'type':'function','function':{"
+                 "'name':'f','strict':%s,'parameters':%s}}]}", how == 1 ? "true" : "false", n->schema);
+}
+
+/* They are written out a few times inside themselves; at the end is what is valid without. */
+TEST(schemas_may_stand_inside_themselves)
+{
+    struct buf script = {0};
+    char call[256];
+    for (size_t i = 0; i < COUNT_OF(nested); i++) {
+        snprintf(call, sizeof call, "<tool_call>{'name':'f','arguments':%s}</tool_call>", nested[i].deep);
+        for (int how = 0; how < 3; how++) put_answer(&script, quoted(how ? call : nested[i].deep));
+    }
+    SERVE("-m", WORDS, "--engine", "scripted", "--script-file", serve_file("answers", script.data));
+    buf_free(&script);
+    for (size_t i = 0; i < COUNT_OF(nested); i++)
+        for (int how = 0; how < 3; how++) { /* an answer, a call that is strict, one that must come */
+            json_t *a = asked_for(&nested[i], how, 200);
+            CHECK_STR(text_at(a, how ? "choices.0.message.tool_calls.0.function.arguments"
+                                     : "choices.0.message.content"), quoted(nested[i].deep));
+            json_decref(a);
+        }
+    CHECK_EQ(serve_end(), 130);
+}
+
+TEST(schemas_stand_inside_themselves_as_often_as_there_is_room)
+{
+#define IN(value) "{'s':" value "}"
+    struct buf script = {0};
+    put_answer(&script, quoted(IN(IN(IN(IN(IN(IN(IN(IN(IN(IN("{}"))))))))))));
+    SERVE("-m", WORDS, "--engine", "scripted", "--script-file", serve_file("answers", script.data));
+    buf_free(&script);
+    json_t *a = asked_for(&nested[1], 0, 400);
+    CHECK_STR(text_at(a, "error.code"), "no_token_left"); /* there is an end */
+    json_decref(a);
+    CHECK_EQ(serve_end(), 130);
+#define ADDRESS "{'type':'string','format':'email'}"
+    static const struct nested large = {"{'type':'object','required':['a','b','c'],'properties':{'a':" ADDRESS
+        ",'b':" ADDRESS ",'c':" ADDRESS ",'d':{'$ref':'#'}}}", NULL};
+    SERVE("-n", "4"); /* addresses take so much that there is room for two of these, and not for three */
+    for (int how = 0; how < 2; how++) json_decref(asked_for(&large, how, 200));
+    CHECK_EQ(serve_end(), 130);
+}
+
+TEST(arguments_of_which_nothing_is_said_are_an_object)
+{
+    static const struct nested nothing = {"{'title':'F','description':'d'}", NULL};
+    struct buf script = {0};
+    put_answer(&script, quoted("<tool_call>{'name':'f','arguments':{}}</tool_call>"));
+    put_answer(&script, quoted("<tool_call>{'name':'f','arguments':3}</tool_call>"));
+    SERVE("-m", WORDS, "--engine", "scripted", "--script-file", serve_file("answers", script.data));
+    buf_free(&script);
+    for (int i = 0; i < 2; i++) json_decref(asked_for(&nothing, 2, i ? 400 : 200));
+    CHECK_EQ(serve_end(), 130);
+}
+
+/* ---------------------------------------------------------------- messages */
 
 TEST(what_a_message_carries_is_never_passed_over)
 {
