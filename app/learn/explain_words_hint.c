@@ -73,6 +73,8 @@ const struct word words_hint[] = {
     STACK(STACK_VLLM, 3, "gpu memory utilization"), STACK(STACK_VLLM, 2, "max model len"),
     STACK(STACK_VLLM, 3, "cache blocks"), STACK(STACK_VLLM, 2, "max num seqs"), STACK(STACK_VLLM, 3, "vllm worker"),
     STACK(STACK_VLLM, 3, "serving chat py"), STACK(STACK_VLLM, 3, "models s max seq len"),
+    STACK(STACK_VLLM, 3, "multiproc executor"), STACK(STACK_VLLM, 3, "parameter input tokens value"),
+    STACK(STACK_VLLM, 3, "or max completion tokens is too large"), STACK(STACK_VLLM, 3, "and requested # output tokens"),
     STACK(STACK_VLLM, 3, "model s max seq len"), STACK(STACK_VLLM, 3, "kv cache is needed"),
     STACK(STACK_VLLM, 3, "maximum model length"), STACK(STACK_VLLM, 3, "sequence group"),
     STACK(STACK_SGLANG, 4, "sglang"), STACK(STACK_SGLANG, 4, "sgl kernel"),
@@ -125,7 +127,8 @@ const struct word words_hint[] = {
     STACK(STACK_LANGCHAIN, 2, "runnable"), STACK(STACK_AUTOGEN, 3, "autogen"), STACK(STACK_AUTOGEN, 2, "agentchat"),
     STACK(STACK_AUTOGEN, 2, "round robin group chat"), STACK(STACK_CREWAI, 3, "crewai"),
     STACK(STACK_CREWAI, 2, "crew kickoff"), STACK(STACK_CREWAI, 3, "summarizing content to fit the model"),
-    STACK(STACK_SGLANG, 3, "longer than the model s context length"), STACK(STACK_KUBERNETES, 4, "failed scheduling"),
+    STACK(STACK_SGLANG, 3, "longer than the model s context length"),
+    STACK(STACK_SGLANG, 3, "requested token count exceeds the model s"), STACK(STACK_KUBERNETES, 4, "failed scheduling"),
     STACK(STACK_LITELLM, 3, "litellm"), STACK(STACK_OPENAI, 2, "openai"),
 
     NEAR(CAUSE_WEIGHTS, 4, "unable to allocate * buffer"), NEAR(CAUSE_WEIGHTS, 4, "error loading model"),
@@ -136,6 +139,11 @@ const struct word words_hint[] = {
     WIDE(CAUSE_WEIGHTS, 3, "fails to load"), WIDE(CAUSE_WEIGHTS, 2, "before the first request"),
     WIDE(CAUSE_WEIGHTS, 3, "torch float32"), WIDE(CAUSE_WEIGHTS, 2, "dtype float32"),
     WIDE(CAUSE_WEIGHTS, 2, "fp32"), WIDE(CAUSE_WEIGHTS, 3, "model bigger than"),
+    /* These lines of code are within a pass, and say nothing of the weights' type. */
+    WIDE(CAUSE_WEIGHTS, -3, "softmax * torch float32"), WIDE(CAUSE_WEIGHTS, -3, "states to torch float32"),
+    WIDE(CAUSE_WEIGHTS, -3, "logits to torch float32"),
+    /* Graphs are captured when the model is loaded. */
+    NEAR(CAUSE_WEIGHTS, -2, "allocated in private pools"), NEAR(CAUSE_ACTIVATIONS, 2, "allocated in private pools"),
     WIDE(CAUSE_WEIGHTS, 3, "model is bigger"), NEAR(CAUSE_ACTIVATIONS, 3, "compute buffer"),
     NEAR(CAUSE_ACTIVATIONS, 2, "compute pp buffers"), NEAR(CAUSE_ACTIVATIONS, 2, "logits"),
     NEAR(CAUSE_ACTIVATIONS, 4, "prompt logprobs"), NEAR(CAUSE_ACTIVATIONS, 2, "activation"),
