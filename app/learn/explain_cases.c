@@ -243,7 +243,8 @@ static void add_figure(struct fail_case *c, const struct hit *me, uint32_t chars
         return;
     }
     if (c->has[figure] && chars >= c->near[figure]) return;
-    bool two = figure == FIG_START_FREE || figure == FIG_DESIRED || figure == FIG_WEIGHTS;
+    bool two = figure == FIG_START_FREE || figure == FIG_DESIRED || figure == FIG_WEIGHTS ||
+               figure == FIG_TOKENS_ASKED || figure == FIG_TOKENS_MOST || figure == FIG_ANSWER;
     c->has[figure] = true;
     c->near[figure] = chars;
     c->fig[figure] = me->number[two ? me->numbers - 1 : 0].value;

@@ -18,7 +18,7 @@ static void put(struct verdict *v, const char *name, double value, bool reckoned
 static void put_count(struct verdict *v, const struct fail_case *c, enum word_figure figure, const char *name,
                       const char *unit)
 {
-    if (!c->has[figure] || c->fig[figure] < 0) return;
+    if (!c->has[figure] || c->fig[figure] <= 0) return;
     struct verdict_figure *f = verdict_figure(v, name, (uint64_t)c->fig[figure]);
     if (f) snprintf(f->unit, sizeof f->unit, "%s", unit);
 }
@@ -39,6 +39,7 @@ static void say_figures(const struct fail_case *c, const struct judged *j, struc
     if (j->sum.has_outside) put(v, "outside", j->sum.outside, true);
     if (c->family == FAMILY_TOKENS || c->said == CAUSE_KV) {
         put_count(v, c, FIG_TOKENS_ASKED, "asked", "tokens");
+        put_count(v, c, FIG_ANSWER, "answer", "tokens");
         put_count(v, c, FIG_TOKENS_MOST, "limit", "tokens");
     }
     if (j->cause == CAUSE_CONCURRENCY) put_count(v, c, FIG_RUNNING, "running", "requests");
@@ -83,6 +84,20 @@ static void say_device(const struct fail_case *c, const struct device_sum *s, en
                     B(s->outside), B(s->free), B(s->tried));
 }
 
+/* Who names prompt and answer apart, names neither as the whole. */
+static void say_tokens(const struct fail_case *c, struct verdict *v)
+{
+    const double asked = c->fig[FIG_TOKENS_ASKED], most = c->fig[FIG_TOKENS_MOST], answer = c->fig[FIG_ANSWER];
+    if (!c->has[FIG_TOKENS_MOST] || (asked <= 0 && answer <= 0)) return;
+    if (asked <= 0)
+        verdict_evidence(v, "an answer of up to %.0f tokens was asked for, and %.0f are the limit", answer, most);
+    else if (answer > 0)
+        verdict_evidence(v, "%.0f tokens of the prompt and %.0f for the answer are %.0f, and %.0f are the limit", asked,
+                         answer, asked + answer, most);
+    else
+        verdict_evidence(v, "%.0f tokens were asked for and %.0f are the limit", asked, most);
+}
+
 static void say_pools(const struct fail_case *c, enum cause cause, struct verdict *v)
 {
     if (c->has[FIG_KV_NEEDED] && c->has[FIG_KV_HAVE])
@@ -103,9 +118,7 @@ static void say_pools(const struct fail_case *c, enum cause cause, struct verdic
                          B(MAX(c->fig[FIG_HOST_NEEDED] - c->fig[FIG_HOST_HAVE], 0)));
     if (c->has[FIG_RSS] && c->family == FAMILY_HOST)
         verdict_evidence(v, "the process held %s of RAM when it was killed", B(c->fig[FIG_RSS]));
-    if (c->family == FAMILY_TOKENS && c->has[FIG_TOKENS_ASKED] && c->has[FIG_TOKENS_MOST])
-        verdict_evidence(v, "%.0f tokens were asked for and %.0f are the limit", c->fig[FIG_TOKENS_ASKED],
-                         c->fig[FIG_TOKENS_MOST]);
+    if (c->family == FAMILY_TOKENS) say_tokens(c, v);
     if (c->family != FAMILY_TOKENS && c->said == CAUSE_KV && c->has[FIG_TOKENS_ASKED] && c->has[FIG_TOKENS_MOST] &&
         c->fig[FIG_TOKENS_ASKED] > c->fig[FIG_TOKENS_MOST])
         verdict_evidence(v, "one longest request: %.0f tokens, and the pool holds %.0f: %.0f too few",
@@ -218,7 +231,7 @@ static void say_next(const struct findings *f, const struct fail_case *c, const 
     if (is_report(f, c))
         verdict_next(v, "This is a client's report: the figures are in the log of the server that answered it, at that "
                      "time.  Explain that one.");
-    for (int q = 0; q < QUESTIONS; q++)
+    for (int q = 0; q < QUESTIONS && c->family != FAMILY_TOKENS; q++)
         if (explain_asks(q, known)) verdict_next(v, "%s", explain_ask[q].words);
 }
 

@@ -247,6 +247,7 @@ const struct word words_fail[] = {
     TOKENS(5, "context is full"), TOKENS(5, "context overflow"), TOKENS(5, "reduce the length of the messages"),
     TOKENS(5, "reduce the length of the prompt"), TOKENS(5, "reduce the length of the input"),
     TOKENS(5, "reduce your prompt"), TOKENS(5, "context limit exceeded"), TOKENS(5, "exceeds the context limit"),
-    TOKENS(5, "over the context limit"), TOKENS(5, "exceeded the model s context"),
+    TOKENS(6, "exceed context limit"), TOKENS(6, "context length is only"), TOKENS(5, "over the context limit"),
+    TOKENS(5, "exceeded the model s context"),
 };
 const int words_fail_n = COUNT_OF(words_fail);

@@ -1,0 +1,52 @@
+/* test_explain_said.c - what explain says beside the cause: sums, fixes, what to look at next. */
+#include "tests/explain_rig.h"
+
+static struct verdict v[EXPLAIN_MOST];
+
+static int explain(const char *text) { return explain_text(text, strlen(text), v, EXPLAIN_MOST); }
+
+static bool says(const char lines[][VERDICT_TEXT], int n, const char *part)
+{
+    for (int i = 0; i < n; i++)
+        if (strstr(lines[i], part)) return true;
+    return false;
+}
+
+/* Servers name the prompt, the answer or both together, in this order or in that. */
+TEST(what_is_too_long_has_its_sum_whoever_says_so)
+{
+    static const struct { const char *text, *sum; enum stack whose; } row[] = {
+        {"You passed 29310 input tokens and requested 4096 output tokens. However, the model's context length is only "
+         "32768 tokens, resulting in a maximum input length of 28672 tokens. (parameter=input_tokens, value=29310)",
+         "29310 tokens of the prompt and 4096 for the answer are 33406, and 32768 are the limit", STACK_VLLM},
+        {"You passed 2049 input tokens and requested 0 output tokens. However, the model's context length is only 2048 "
+         "tokens", "2049 tokens were asked for and 2048 are the limit", STACK_VLLM},
+        {"'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 8192 "
+         "tokens and your request has 1200 input tokens (8192 > 8192 - 1200).",
+         "1200 tokens of the prompt and 8192 for the answer are 9392, and 8192 are the limit", STACK_VLLM},
+        {"ValueError: max_tokens=140000 cannot be greater than max_model_len=max_total_tokens=131072.",
+         "an answer of up to 140000 tokens was asked for, and 131072 are the limit", STACK_VLLM},
+        {"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 3801 `inputs` tokens and "
+         "512 `max_new_tokens`",
+         "3801 tokens of the prompt and 512 for the answer are 4313, and 4096 are the limit", STACK_TGI},
+        {"time=2026-09-12T10:00:00Z level=WARN source=runner.go:153 msg=\"truncating input prompt\" limit=4096 "
+         "prompt=10231 keep=5 new=4096", "10231 tokens were asked for and 4096 are the limit", STACK_OLLAMA},
+        {"Requested token count exceeds the model's maximum context length of 32768 tokens. You requested a total of "
+         "34000 tokens", "34000 tokens were asked for and 32768 are the limit", STACK_SGLANG},
+        {"prompt is too long: 213462 tokens > 200000 maximum", "213462 tokens were asked for and 200000 are the limit",
+         STACK_UNKNOWN},
+        {"input length and `max_tokens` exceed context limit: 199211 + 20000 > 200000, decrease input length or "
+         "`max_tokens` and try again",
+         "199211 tokens of the prompt and 20000 for the answer are 219211, and 200000 are the limit", STACK_UNKNOWN},
+        {"The input token count (1200345) exceeds the maximum number of tokens allowed (1048576).",
+         "1200345 tokens were asked for and 1048576 are the limit", STACK_UNKNOWN}};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        CHECK_EQ(explain(row[i].text), 1);
+        CHECK_EQ(v[0].cause, CAUSE_CONTEXT);
+        CHECK_EQ(v[0].stack, row[i].whose);
+        if (!says(v[0].evidence, v[0].evidences, row[i].sum)) check_fail(row[i].sum, 1, "%s", v[0].evidence[0]);
+        CHECK_EQ(v[0].nexts, 0); /* whose device it is does not matter */
+    }
+}
+
+CHECK_MAIN
