@@ -49,4 +49,34 @@ TEST(what_is_too_long_has_its_sum_whoever_says_so)
     }
 }
 
+/* 137 is SIGKILL: by whom, it does not say. */
+TEST(an_exit_code_says_that_a_process_was_ended_and_not_why)
+{
+    static const char *const bare[] = {"api-1 exited with code 137\n", "Killed\n", "Exit Code: 137\nReason: Error\n",
+                                       "RuntimeError: worker terminated unexpectedly\n"};
+    for (size_t i = 0; i < COUNT_OF(bare); i++) {
+        CHECK_EQ(explain(bare[i]), 1);
+        CHECK_EQ(v[0].cause, CAUSE_HOST);
+        CHECK(v[0].sure < SURE_CERTAIN);
+        CHECK(says(v[0].evidence, v[0].evidences, "137 = 128 + 9"));
+        CHECK(says(v[0].next, v[0].nexts, "dmesg"));
+        CHECK(!says(v[0].next, v[0].nexts, explain_ask[ASK_DEVICE].words)); /* it was the machine's memory, if any */
+        CHECK(explain_next_question(&v[0], NULL) == ASK_WHEN);
+        CHECK(!explain_asks(&v[0], ASK_LENGTH, NULL));
+    }
+    CHECK_EQ(explain("Reason: OOMKilled\nExit Code: 137\n"), 1);
+    CHECK_EQ(v[0].sure, SURE_CERTAIN);
+    CHECK(!says(v[0].evidence, v[0].evidences, "137 = 128 + 9"));
+}
+
+TEST(who_ends_a_process_before_the_kernel_does_is_heard)
+{
+    CHECK_EQ(explain("earlyoom[904]: low memory! at or below SIGTERM limits: mem  8.00%, swap 30.42%\n"
+                     "earlyoom[904]: sending SIGTERM to process 2232050 uid 1000 \"llama-server\": badness 1022, "
+                     "VmRSS 4514 MiB\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_HOST);
+    CHECK_STR(v[0].where, "process 2232050");
+    CHECK_EQ(verdict_has(&v[0], "resident")->value, 4514ull << 20);
+}
+
 CHECK_MAIN

@@ -6,7 +6,7 @@
 enum {
     PLAIN = 5,       /* points of a statement that stands by itself */
     WEAK = 4,        /* of one that others explain */
-    AFTERMATH = 5    /* lines behind a failure in which a kill is its consequence */
+    AFTERMATH = 16   /* lines behind a failure in which a kill is its consequence: SGLang gives advice between them */
 };
 
 const struct explain_ask explain_ask[QUESTIONS] = {
@@ -24,9 +24,11 @@ const struct explain_ask explain_ask[QUESTIONS] = {
                   {NULL, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
-bool explain_asks(int question, const struct explain_answers *known)
+bool explain_asks(const struct verdict *v, int question, const struct explain_answers *known)
 {
-    if (known && known->of[question]) return false;
+    const bool of_device = question == ASK_DEVICE || question == ASK_LENGTH;
+    if ((known && known->of[question]) || v->cause == CAUSE_CONTEXT) return false;
+    if (v->cause == CAUSE_HOST && of_device) return false;
     return question != ASK_GAP || (known && known->of[ASK_WHEN] == WHEN_HOURS);
 }
 
@@ -209,10 +211,10 @@ int explain_text(const char *text, size_t n, struct verdict *v, int cap) { retur
 
 int explain_next_question(const struct verdict *v, const struct explain_answers *known)
 {
-    if (v->sure == SURE_CERTAIN || v->cause == CAUSE_NOT_MEMORY || v->cause == CAUSE_CONTEXT) return -1;
+    if (v->sure == SURE_CERTAIN || v->cause == CAUSE_NOT_MEMORY) return -1;
     if (v->line == 0) return -1; /* of a table: the answers are about a failure */
-    if (explain_asks(ASK_GAP, known)) return ASK_GAP; /* nothing else tells its two causes apart */
+    if (explain_asks(v, ASK_GAP, known)) return ASK_GAP; /* nothing else tells its two causes apart */
     for (int q = 0; q < QUESTIONS; q++)
-        if (explain_asks(q, known)) return q;
+        if (explain_asks(v, q, known)) return q;
     return -1;
 }

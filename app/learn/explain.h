@@ -52,8 +52,8 @@ int explain_text(const char *text, size_t n, struct verdict *v, int cap);
 /* The same, with what is known beside the text (NULL: nothing).  Answers change points, not what was read. */
 int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap);
 
-/* Whether it is worth asking beside these answers. */
-bool explain_asks(int question, const struct explain_answers *known);
+/* Whether it is worth asking of this verdict beside these answers. */
+bool explain_asks(const struct verdict *v, int question, const struct explain_answers *known);
 
 /* The question whose answer could change this verdict most and that is not answered yet; -1: none. */
 int explain_next_question(const struct verdict *v, const struct explain_answers *known);

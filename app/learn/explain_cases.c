@@ -123,8 +123,9 @@ static void add_failure(const struct run *r, struct findings *f, const struct hi
     if (!c) {
         if (f->n == CASES_MOST) return;
         c = &f->one[f->n++];
-        *c = (struct fail_case){.family = (enum word_family)w->of, .line = me->line};
+        *c = (struct fail_case){.family = (enum word_family)w->of, .line = me->line, .ended = true};
     }
+    c->ended = c->ended && word_ended(w);
     if (c->family == FAMILY_ANY) c->family = (enum word_family)w->of;
     if (w->cause != CAUSE_UNKNOWN) {
         c->said_by++;

@@ -30,6 +30,7 @@ struct fail_case {
     size_t fail[REPEATS];     /* its failures among the hits: the first, and of the rest the last */
     int fails;
     uint32_t line, last_line; /* of the first, of the last */
+    bool ended;               /* all of them say that a process ended, and none why */
     bool has[FIGURES];
     double fig[FIGURES];
     uint32_t near[FIGURES];   /* how far the figure kept is from a failure, in the run */

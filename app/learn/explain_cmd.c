@@ -103,7 +103,7 @@ static int ask(const struct args *a, const struct buf *text, struct verdict *v, 
         struct err err;
         int next = q;
         if (asked[next]) next = 0; /* it was left open */
-        while (next < QUESTIONS && (asked[next] || !explain_asks(next, &known))) next++;
+        while (next < QUESTIONS && (asked[next] || !explain_asks(&v[0], next, &known))) next++;
         if (next == QUESTIONS) break;
         asked[next] = true;
         put_question(&explain_ask[next]);

@@ -237,6 +237,7 @@ void judge_case(const struct findings *f, const struct fail_case *c, const struc
         if (cause != (int)j->cause) second = MAX(second, p[cause]);
     int best = p[j->cause];
     j->sure = best >= 6 && best - second >= 3 ? SURE_CERTAIN : best >= 4 && best > second ? SURE_LIKELY : SURE_GUESS;
+    if (c->ended && j->cause == CAUSE_HOST) j->sure = MIN(j->sure, SURE_LIKELY);
 }
 
 /* ------------------------------------------------------------------ whose words */

@@ -191,6 +191,9 @@ static void say_answers(const struct explain_answers *known, enum cause cause, s
             verdict_evidence(v, "it was answered: %s", explain_ask[q].choice[known->of[q] - 1].words);
 }
 
+static const char kernels_log[] =
+    "Does the kernel's log (dmesg) or the pod's reason speak of an OOM kill at that time?";
+
 static void say_habit(const struct findings *f, const struct fail_case *c, const struct judged *j, struct verdict *v)
 {
     enum stack wrapper = judge_wrapper(f);
@@ -198,6 +201,9 @@ static void say_habit(const struct findings *f, const struct fail_case *c, const
                                         : j->cause == CAUSE_CONCURRENCY && wrapper == STACK_LANGCHAIN;
     if (own && v->evidences == 0 && c->family != FAMILY_TOKENS)
         verdict_evidence(v, "nothing in the text decides; behind %s this is the usual cause", stack_words(wrapper));
+    if (v->evidences == 0 && j->cause == CAUSE_HOST && c->ended)
+        verdict_evidence(v, "it was ended from outside: signal 9, exit code 137 = 128 + 9, is what the OOM killer "
+                         "sends, and what timeouts, docker stop and people send too");
     if (v->evidences == 0 && j->cause == CAUSE_HOST)
         verdict_evidence(v, "the failure is one of the machine's own memory, not of a device");
     if (v->evidences == 0 && c->said != CAUSE_UNKNOWN) verdict_evidence(v, "the message itself says so");
@@ -231,8 +237,9 @@ static void say_next(const struct findings *f, const struct fail_case *c, const 
     if (is_report(f, c))
         verdict_next(v, "This is a client's report: the figures are in the log of the server that answered it, at that "
                      "time.  Explain that one.");
-    for (int q = 0; q < QUESTIONS && c->family != FAMILY_TOKENS; q++)
-        if (explain_asks(q, known)) verdict_next(v, "%s", explain_ask[q].words);
+    if (c->ended && j->cause == CAUSE_HOST) verdict_next(v, "%s", kernels_log);
+    for (int q = 0; q < QUESTIONS; q++)
+        if (explain_asks(v, q, known)) verdict_next(v, "%s", explain_ask[q].words);
 }
 
 static void say_climb(const struct smi_series *s, struct verdict *v)
@@ -350,7 +357,7 @@ void say_probe(const struct findings *f, const struct fail_case *c, const char *
     say_what(c, text, n, v);
     verdict_evidence(v, "it was killed because it did not answer in time: the probe or the timeout is in the text");
     verdict_not(v, "the machine's memory: nobody counted it; signal 9 and exit code 137 only say that it was killed");
-    verdict_next(v, "Does the kernel's log (dmesg) or the pod's reason speak of an OOM kill at that time?");
+    verdict_next(v, "%s", kernels_log);
 }
 
 /* What a server reserves when it starts is held whether it is used or not. */

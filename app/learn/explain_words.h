@@ -48,11 +48,14 @@ struct word {
     int points;
 };
 
-extern const struct word words_fail[], words_other[], words_hint[], words_figure[];
-extern const int words_fail_n, words_other_n, words_hint_n, words_figure_n;
+extern const struct word words_fail[], words_ended[], words_other[], words_hint[], words_figure[];
+extern const int words_fail_n, words_ended_n, words_other_n, words_hint_n, words_figure_n;
 
 /* All of them as one list. */
 int words_all(void);
 const struct word *word_at(int i);
 const char *word_phrase(int i);
+
+/* A failure that says that a process ended, and not why: an exit code, a signal. */
+bool word_ended(const struct word *w);
 #endif

@@ -44,7 +44,7 @@ const struct word words_figure[] = {
     FIGURE(FIG_KV_POOL, "kv self size $"), FIGURE(FIG_HOST_NEEDED, "more system memory $"),
     FIGURE(FIG_HOST_NEEDED, "too large for system requested $"), FIGURE(FIG_HOST_NEEDED, "requested model $"),
     FIGURE(FIG_HOST_HAVE, "for system requested * available #"), FIGURE(FIG_HOST_HAVE, "too large for this system $"),
-    FIGURE(FIG_HOST_HAVE, "than is available $"), FIGURE(FIG_RSS, "anon rss $"),
+    FIGURE(FIG_HOST_HAVE, "than is available $"), FIGURE(FIG_RSS, "anon rss $"), FIGURE(FIG_RSS, "| vm rss $"),
     FIGURE(FIG_LIMIT, "limits * memory $"), FIGURE(FIG_LIMIT, "limit * memory $"),
     FIGURE(FIG_LIMIT, "memory limit $"), FIGURE(FIG_LIMIT, "usage # * limit #"),
     FIGURE(FIG_TOKENS_MOST, "maximum context length is #"), FIGURE(FIG_TOKENS_MOST, "maximum context length of #"),
@@ -128,21 +128,31 @@ const struct word words_figure[] = {
     FIGURE(FIG_BYTES_NOW, "allocated $"), FIGURE(FIG_DEVICE, "| gpu # has"), FIGURE(FIG_DEVICE, "| gpu # $ total"),
     FIGURE(FIG_DEVICE, "on device #"), FIGURE(FIG_DEVICE, "current device #"), FIGURE(FIG_DEVICE, "device cuda #"),
     FIGURE(FIG_PID, "killed process #"), FIGURE(FIG_PID, "kill process #"), FIGURE(FIG_PID, "worker pid #"),
+    FIGURE(FIG_PID, "sending sigterm to process #"), FIGURE(FIG_PID, "sending sigkill to process #"),
     FIGURE(FIG_LONG, "input len #"), FIGURE(FIG_LONG, "max model len #"), FIGURE(FIG_LONG, "num ctx #"),
     FIGURE(FIG_LONG, "ctx size #"), FIGURE(FIG_LONG, "prompt tokens #"), FIGURE(FIG_LONG, "new token #"),
     FIGURE(FIG_LONG, "max seq len #"), FIGURE(FIG_LONG, "sequence length #"),
 };
 const int words_figure_n = COUNT_OF(words_figure);
 
-int words_all(void) { return words_fail_n + words_other_n + words_hint_n + words_figure_n; }
+int words_all(void) { return words_fail_n + words_ended_n + words_other_n + words_hint_n + words_figure_n; }
 
 const struct word *word_at(int i)
 {
     if (i < words_fail_n) return &words_fail[i];
     i -= words_fail_n;
+    if (i < words_ended_n) return &words_ended[i];
+    i -= words_ended_n;
     if (i < words_other_n) return &words_other[i];
     i -= words_other_n;
     return i < words_hint_n ? &words_hint[i] : &words_figure[i - words_hint_n];
 }
 
 const char *word_phrase(int i) { return word_at(i)->phrase; }
+
+bool word_ended(const struct word *w)
+{
+    for (int i = 0; i < words_ended_n; i++)
+        if (w == &words_ended[i]) return true;
+    return false;
+}
