@@ -79,4 +79,54 @@ TEST(who_ends_a_process_before_the_kernel_does_is_heard)
     CHECK_EQ(verdict_has(&v[0], "resident")->value, 4514ull << 20);
 }
 
+static bool fixed_by(const char *how)
+{
+    for (int i = 0; i < v[0].fixes; i++)
+        if (strstr(v[0].fix[i].how, how)) return true;
+    return false;
+}
+
+/* llama-server's slots share the cells of its context: where these are full, fewer of them would end more requests. */
+TEST(a_pool_that_is_full_and_one_that_could_not_be_had_are_mended_differently)
+{
+    CHECK_EQ(explain("srv  update_slots: decode: failed to find a memory slot for batch of size 256\n"
+                     "srv  update_slots: failed to find free space in the KV cache, retrying with smaller batch size, "
+                     "i = 0, n_batch = 128, ret = 1\n"
+                     "slot update_slots: id  2 | task 812 | Context size has been exceeded.\n"
+                     "srv    send_error: task id = 812, error: Context size has been exceeded.\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK(fixed_by("--parallel 1") && fixed_by("--ctx-size 65536") && fixed_by("--kv-unified-per-slot"));
+    CHECK(!fixed_by("--ctx-size 8192") && !fixed_by("--no-kv-offload"));
+    CHECK(says(v[0].evidence, v[0].evidences, "the pool of keys and values was there"));
+    CHECK_EQ(explain("ggml_backend_cuda_buffer_type_alloc_buffer: allocating 16384.00 MiB on device 0: cudaMalloc "
+                     "failed: out of memory\nllama_init_from_model: failed to initialize the context: failed to "
+                     "allocate buffer for kv cache\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK(fixed_by("--ctx-size 8192") && fixed_by("--no-kv-offload"));
+    CHECK(!fixed_by("--parallel 1") && !fixed_by("--ctx-size 65536") && !fixed_by("--kv-unified-per-slot"));
+}
+
+TEST(a_pool_that_is_full_says_how_much_was_looked_for)
+{
+    CHECK_EQ(explain("RuntimeError: Prefill out of memory. Try to lower your batch size.\n"
+                     "Try to allocate 4096 tokens.\n"
+                     "Available tokens: 1011\n"), 1);
+    CHECK(says(v[0].evidence, v[0].evidences, "room for 4096 tokens was looked for"));
+    CHECK(says(v[0].evidence, v[0].evidences, "it had 1011"));
+    /* The pool of windows is full, and that of whole sequences is not. */
+    CHECK_EQ(explain("RuntimeError: Prefill out of memory. Try to lower your batch size.\n"
+                     "Try to allocate 8192 tokens.\n"
+                     "Available full tokens: 899840 (full_available_size=11776 + full_evictable_size_=888064)\n"), 1);
+    CHECK(says(v[0].evidence, v[0].evidences, "had no room for 8192 tokens more"));
+}
+
+TEST(the_high_water_mark_of_a_mac_has_its_sum_and_its_own_setting)
+{
+    CHECK_EQ(explain("RuntimeError: MPS backend out of memory (MPS allocated: 16.94 GB, other allocations: 1.03 GB, "
+                     "max allowed: 18.13 GB). Tried to allocate 512.00 MB on private pool.\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_ALLOCATOR);
+    CHECK(says(v[0].evidence, v[0].evidences, "are 18.47 GiB: 348.16 MiB more than allowed"));
+    CHECK(fixed_by("PYTORCH_MPS_HIGH_WATERMARK_RATIO"));
+}
+
 CHECK_MAIN

@@ -49,10 +49,21 @@ static bool is_aftermath(const struct findings *f, int me)
     return false;
 }
 
+/* A pool that is full, told again as a context that is: by llama-server, to each of those whom it ends for it. */
+static bool is_full_pool_again(const struct findings *f, int me)
+{
+    const struct fail_case *c = &f->one[me];
+    for (int k = 0; k < f->n && c->family == FAMILY_TOKENS && !c->has[FIG_TOKENS_ASKED]; k++)
+        if (f->one[k].said == CAUSE_KV && f->one[k].has[FIG_BATCH] && c->line >= f->one[k].line &&
+            c->line - f->one[k].last_line <= AFTERMATH)
+            return true;
+    return false;
+}
+
 /* A case beside others that says too little to be one of its own. */
 static bool is_echo(const struct findings *f, const struct judged *j, int me)
 {
-    if (is_aftermath(f, me)) return true;
+    if (is_aftermath(f, me) || is_full_pool_again(f, me)) return true;
     for (int k = 0; k < f->n; k++) {
         bool same = j[k].cause == j[me].cause;
         bool stronger = j[k].points[j[k].cause] > j[me].points[j[me].cause];

@@ -42,16 +42,26 @@ static void say_figures(const struct fail_case *c, const struct judged *j, struc
         put_count(v, c, FIG_ANSWER, "answer", "tokens");
         put_count(v, c, FIG_TOKENS_MOST, "limit", "tokens");
     }
+    if (c->said == CAUSE_KV) put_count(v, c, FIG_BATCH, "no room for", "tokens");
     if (j->cause == CAUSE_CONCURRENCY) put_count(v, c, FIG_RUNNING, "running", "requests");
 }
 
 /* ------------------------------------------------------------------ evidence: the sums */
+
+static double held_with(const struct fail_case *c, const struct device_sum *s)
+{
+    return s->allocated + c->fig[FIG_BESIDE] + s->tried;
+}
 
 static void say_device(const struct fail_case *c, const struct device_sum *s, enum cause cause, struct verdict *v)
 {
     if (!s->known) {
         if (c->has[FIG_TRIED] && c->has[FIG_TOTAL] && s->tried >= s->total)
             verdict_evidence(v, "%s in one piece is more than the whole device has (%s)", B(s->tried), B(s->total));
+        if (c->has[FIG_TRIED] && c->has[FIG_ALLOWED] && c->has[FIG_BESIDE]) /* MPS: its own high-water mark */
+            verdict_evidence(v, "allocated %s, %s by others and the %s that were tried are %s: %s more than allowed",
+                             B(s->allocated), B(c->fig[FIG_BESIDE]), B(s->tried), B(held_with(c, s)),
+                             B(MAX(held_with(c, s) - s->allowed, 0)));
         if (!c->has[FIG_TRIED] && s->has_gap && cause == CAUSE_FRAGMENTATION)
             verdict_evidence(v, "reserved - allocated = %s of %s lie unused; how much was asked for is not in the text",
                              B(s->gap), B(s->reserved));
@@ -96,6 +106,18 @@ static void say_tokens(const struct fail_case *c, struct verdict *v)
                          answer, asked + answer, most);
     else
         verdict_evidence(v, "%.0f tokens were asked for and %.0f are the limit", asked, most);
+}
+
+/* A pool that was there, and is full. */
+static void say_full(const struct fail_case *c, struct verdict *v)
+{
+    if (c->said != CAUSE_KV || !c->has[FIG_BATCH]) return;
+    if (c->has[FIG_ROOM] && c->fig[FIG_ROOM] < c->fig[FIG_BATCH]) /* else another pool than the one it tells of */
+        verdict_evidence(v, "room for %.0f tokens was looked for in the pool of keys and values, and it had %.0f",
+                         c->fig[FIG_BATCH], c->fig[FIG_ROOM]);
+    else
+        verdict_evidence(v, "the pool of keys and values was there, and had no room for %.0f tokens more",
+                         c->fig[FIG_BATCH]);
 }
 
 static void say_pools(const struct fail_case *c, enum cause cause, struct verdict *v)
@@ -323,6 +345,7 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
     say_figures(c, j, v);
     if (c->family == FAMILY_DEVICE) say_device(c, &j->sum, j->cause, v);
     say_pools(c, j->cause, v);
+    say_full(c, v);
     say_series(c, j->cause, v);
     say_loads(f, c, v);
     if (c->family != FAMILY_TOKENS && c->family != FAMILY_HOST) say_stage(c, j, v);

@@ -113,17 +113,25 @@ static bool exceeds(const struct verdict *v, const char *wanted, const char *the
 /* One request alone is too long for the whole pool: fewer of them change nothing. */
 static bool one_is_too_long(const struct verdict *v)
 {
-    return v->cause == CAUSE_KV && (exceeds(v, "KV needed", "KV there") || exceeds(v, "asked", "limit"));
+    return exceeds(v, "KV needed", "KV there") || exceeds(v, "asked", "limit");
+}
+
+/* A pool that is taken whole at start was there, and full: less of it, or another place for it, makes no room. */
+static bool serves(const struct verdict *v, const struct remedy *r)
+{
+    const bool full = verdict_has(v, "no room for") != NULL;
+    if (v->cause != CAUSE_KV) return true;
+    if (r->frees == FREES_SHARES) return !one_is_too_long(v);
+    return r->frees == FREES_WHOLE ? !full : r->frees != FREES_FULL || full;
 }
 
 static int put_stack(struct verdict *v, enum stack s, int most)
 {
     const struct remedy *r[REMEDY_MOST];
     const int n = MIN(remedy_find(v->cause, s, r, REMEDY_MOST), REMEDY_MOST);
-    const bool alone = one_is_too_long(v);
     int put = 0;
     for (int i = 0; i < n && put < most; i++) {
-        if (alone && r[i]->frees == FREES_SHARES) continue;
+        if (!serves(v, r[i])) continue;
         struct verdict_fix *f = is_there(v, r[i]) ? NULL : verdict_fix(v, freed(v, r[i]->frees), "%s", r[i]->what);
         if (!f) continue;
         put_how(r[i], f->how);

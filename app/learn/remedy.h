@@ -22,6 +22,8 @@ enum remedy_frees {
     FREES_GAP,     /* reserved by the allocator, not allocated */
     FREES_OUTSIDE, /* held by others on the device */
     FREES_SHARES,  /* what others have of a pool: nothing for one request that is too long for all of it */
+    FREES_WHOLE,   /* what a pool that is taken whole at start could not get: nothing where it is there, and full */
+    FREES_FULL,    /* room in such a pool that is full: for KV nothing where it could not be had */
 };
 
 struct remedy {
