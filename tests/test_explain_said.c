@@ -129,4 +129,46 @@ TEST(the_high_water_mark_of_a_mac_has_its_sum_and_its_own_setting)
     CHECK(fixed_by("PYTORCH_MPS_HIGH_WATERMARK_RATIO"));
 }
 
+#define STATS(used, waiting)                                                                                          \
+    "(APIServer pid=88) INFO 11-02 10:00:15 [loggers.py:259] Engine 000: Avg prompt throughput: 612.1 tokens/s, "      \
+    "Running: 30 reqs, Waiting: " waiting " reqs, GPU KV cache usage: " used "%, Prefix cache hit rate: 11.1%\n"
+
+TEST(a_pool_that_is_full_while_requests_wait_is_told_although_nothing_failed)
+{
+    CHECK_EQ(explain(STATS("97.0", "8") STATS("99.9", "90") STATS("41.0", "3")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_CONCURRENCY);
+    CHECK_EQ(v[0].stack, STACK_VLLM);
+    CHECK_EQ(v[0].line, 2);
+    CHECK(says(v[0].evidence, v[0].evidences, "99.9 % full, 30 requests run and 90 wait"));
+    CHECK(fixed_by("--max-num-seqs"));
+    CHECK_EQ(explain("[2026-09-12 10:00:20 TP0] Decode batch, #running-req: 41, #token: 64101, token usage: 0.98, gen "
+                     "throughput (token/s): 1802.10, #queue-req: 112\n"), 1);
+    CHECK(says(v[0].evidence, v[0].evidences, "98.0 % full, 41 requests run and 112 wait"));
+    CHECK_EQ(explain(STATS("99.9", "0")), 0); /* full of what is kept, and nobody wants it */
+    CHECK_EQ(explain(STATS("62.0", "40")), 0); /* they wait for something else */
+    CHECK_EQ(explain(STATS("99.9", "90") "openai.APITimeoutError: Request timed out.\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
+    CHECK(says(v[0].next, v[0].nexts, "Is it the wait?  line 1: the pool"));
+}
+
+TEST(what_is_no_want_of_memory_has_a_next_step_where_the_seeds_lead_there)
+{
+    static const struct { const char *text, *next; } row[] = {
+        {"vllm serve: error: unrecognized arguments: --swap-space 16", "--kv-offloading-size"},
+        {"TypeError: EngineArgs.__init__() got an unexpected keyword argument 'swap_space'", "--kv-offloading-size"},
+        {"ResponseError: server busy, please try again.  maximum pending requests exceeded (status code: 503)",
+         "max_concurrency"},
+        {"{\"error\":\"Model is overloaded\",\"error_type\":\"overloaded\"}", "max_concurrency"},
+        {"langgraph.errors.GraphRecursionError: Recursion limit of 25 reached without hitting a stop condition.",
+         "END"}};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        CHECK_EQ(explain(row[i].text), 1);
+        CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
+        CHECK_EQ(v[0].nexts, 1);
+        CHECK(strlen(v[0].next[0]) < VERDICT_TEXT - 1 && says(v[0].next, v[0].nexts, row[i].next));
+    }
+    CHECK_EQ(explain("RecursionError: maximum recursion depth exceeded"), 1);
+    CHECK_EQ(v[0].nexts, 0);
+}
+
 CHECK_MAIN

@@ -6,7 +6,8 @@
 enum {
     PLAIN = 5,       /* points of a statement that stands by itself */
     WEAK = 4,        /* of one that others explain */
-    AFTERMATH = 16   /* lines behind a failure in which a kill is its consequence: SGLang gives advice between them */
+    AFTERMATH = 5,   /* lines behind a failure in which a kill is its consequence */
+    AT_LENGTH = 16   /* ... where the server says that it ends itself, and gives advice before that */
 };
 
 const struct explain_ask explain_ask[QUESTIONS] = {
@@ -44,8 +45,9 @@ static bool killed_by_probe(const struct findings *f, const struct fail_case *c)
 static bool is_aftermath(const struct findings *f, int me)
 {
     const struct fail_case *c = &f->one[me];
+    const uint32_t lines = f->note[NOTE_CHILD] ? AT_LENGTH : AFTERMATH;
     for (int k = 0; k < f->n && c->family == FAMILY_HOST && c->said_points <= WEAK; k++)
-        if (k != me && f->one[k].last_line <= c->line && c->line - f->one[k].last_line <= AFTERMATH) return true;
+        if (k != me && f->one[k].last_line <= c->line && c->line - f->one[k].last_line <= lines) return true;
     return false;
 }
 
@@ -55,7 +57,7 @@ static bool is_full_pool_again(const struct findings *f, int me)
     const struct fail_case *c = &f->one[me];
     for (int k = 0; k < f->n && c->family == FAMILY_TOKENS && !c->has[FIG_TOKENS_ASKED]; k++)
         if (f->one[k].said == CAUSE_KV && f->one[k].has[FIG_BATCH] && c->line >= f->one[k].line &&
-            c->line - f->one[k].last_line <= AFTERMATH)
+            c->line - f->one[k].last_line <= AT_LENGTH)
             return true;
     return false;
 }
@@ -110,6 +112,7 @@ static int tell(const struct findings *f, const char *text, size_t n, const stru
     if (shape == SMI_CLIMBS || shape == SMI_SPIKES) say_smi_series(f, v);
     else if (smi_is_full(&f->smi)) say_table(f, text, n, v);
     else if (shape == SMI_FLAT && !f->other) say_smi_series(f, v);
+    else if (pool_is_full(f) && f->other_points < WEAK) say_pool_load(f, v);
     else if (f->note[NOTE_WRAPPER] && f->other_points < WEAK) return 0;
     else if (f->other || f->note[NOTE_STARTED]) say_other(f, text, n, v);
     else return 0;

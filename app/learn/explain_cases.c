@@ -355,6 +355,30 @@ static void add_common(const struct run *r, struct findings *f, const struct hit
     }
 }
 
+static void keep_fullest(struct findings *f, const struct pool_load *now)
+{
+    if (now->waiting >= 1 && now->used <= 1 && now->used > 0 && now->used >= f->pool.used) f->pool = *now;
+}
+
+static void find_pool(const struct hits *h, struct findings *f)
+{
+    struct pool_load now = {0};
+    for (size_t i = 0; i < h->n; i++) {
+        const struct hit *me = &h->hit[i];
+        if (word_of(me)->kind != WORD_FIGURE) continue;
+        if (me->line != now.line) {
+            keep_fullest(f, &now);
+            now = (struct pool_load){.line = me->line};
+        }
+        const double value = me->number[0].value;
+        if (word_of(me)->of == FIG_POOL_PERCENT) now.used = value / 100;
+        if (word_of(me)->of == FIG_POOL_SHARE) now.used = value;
+        if (word_of(me)->of == FIG_RUNNING) now.running = value;
+        if (word_of(me)->of == FIG_WAITING) now.waiting = value;
+    }
+    keep_fullest(f, &now);
+}
+
 static void find_loads(const char *text, size_t n, struct findings *f)
 {
     uint32_t line[CASES_MOST];
@@ -386,6 +410,7 @@ void find_cases(const char *text, size_t n, uint32_t before, const struct run *r
             give_to_case(f, h, i, seen);
     for (int k = 0; k < f->n; k++) find_stage(h, &f->one[k], owner);
     find_loads(text, n, f);
+    find_pool(h, f);
     smi_csv(&f->smi, text, n);
     free(seen);
     free(owner);

@@ -45,6 +45,12 @@ struct fail_case {
     struct series_set turn_tokens, tokens_sent, messages, turn_bytes, bytes_now;
 };
 
+/* What a server says of its pool of keys and values on one line, now and again. */
+struct pool_load {
+    uint32_t line;
+    double used, running, waiting; /* of 1; requests */
+};
+
 struct findings {
     struct fail_case one[CASES_MOST];
     int n;
@@ -53,6 +59,7 @@ struct findings {
     bool note[NOTES];
     int stack[STACKS];       /* points of all that names it */
     struct smi smi;
+    struct pool_load pool;   /* of the lines on which requests waited: the last on which it was fullest */
     uint32_t before;         /* lines of the whole text before the part that was read */
 };
 

@@ -14,6 +14,10 @@ void say_other(const struct findings *f, const char *text, size_t n, struct verd
 /* Killed because it did not answer, by the text; no word of memory but the guess of who killed it. */
 void say_probe(const struct findings *f, const struct fail_case *c, const char *text, size_t n, struct verdict *v);
 
+/* Nothing failed, and the server's own lines say that its pool is full and requests wait for it. */
+bool pool_is_full(const struct findings *f);
+void say_pool_load(const struct findings *f, struct verdict *v);
+
 /* A table of a device, and nothing that failed: who holds it. */
 void say_table(const struct findings *f, const char *text, size_t n, struct verdict *v);
 

@@ -23,7 +23,8 @@ enum word_figure {
     FIG_BESIDE, FIG_START_FREE, FIG_DESIRED, FIG_KV_NEEDED, FIG_KV_HAVE, FIG_WEIGHTS, FIG_KV_POOL, FIG_HOST_NEEDED,
     FIG_HOST_HAVE, FIG_RSS, FIG_LIMIT, FIG_TOKENS_MOST, FIG_TOKENS_ASKED, FIG_RUNNING, FIG_WAITING, FIG_SMI,
     FIG_SMI_PROCESS, FIG_TURN_TOKENS, FIG_TOKENS_SENT, FIG_MESSAGES, FIG_BYTES_NOW,
-    FIG_MIB_NOW, FIG_TURN_BYTES, FIG_LONG, FIG_DEVICE, FIG_PID, FIG_ANSWER, FIG_BATCH, FIG_ROOM, FIGURES
+    FIG_MIB_NOW, FIG_TURN_BYTES, FIG_LONG, FIG_DEVICE, FIG_PID, FIG_ANSWER, FIG_BATCH, FIG_ROOM, FIG_POOL_PERCENT, FIG_POOL_SHARE,
+    FIGURES
 };
 
 enum word_note {
@@ -37,6 +38,7 @@ enum word_note {
     NOTE_TURN,    /* a turn, a round, a step with its number */
     NOTE_HOURS,   /* it had run for long */
     NOTE_FIRST,   /* at the first request, before any */
+    NOTE_CHILD,   /* a server says that it ends itself because a process of its own failed */
     NOTES
 };
 

@@ -115,6 +115,8 @@ const struct word words_fail[] = {
     POOL(CAUSE_WEIGHTS, 6, "error loading model unable to alloc"),
     POOL(CAUSE_WEIGHTS, 6, "error loading model failed to alloc"),
     POOL(CAUSE_WEIGHTS, 6, "dispatched on the cpu or the disk"), POOL(CAUSE_WEIGHTS, 6, "enough gpu ram to fit"),
+    POOL(CAUSE_WEIGHTS, 5, "on the meta device because they were offloaded"),
+    POOL(CAUSE_WEIGHTS, 6, "weights offloaded to the disk"),
     POOL(CAUSE_WEIGHTS, 5, "memory to allocate any layers"), POOL(CAUSE_WEIGHTS, 5, "vram to load any"),
     POOL(CAUSE_WEIGHTS, 5, "vram allows $"), POOL(CAUSE_WEIGHTS, 6, "model is too large"),
     POOL(CAUSE_WEIGHTS, 6, "model too large"), POOL(CAUSE_WEIGHTS, 6, "model is too big"),
