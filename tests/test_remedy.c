@@ -157,7 +157,7 @@ TEST(what_is_stale_is_not_advised)
     static const struct { enum stack stack; const char *name; } gone[] = {
         {STACK_VLLM, "--swap-space"}, {STACK_LLAMA_CPP, "--mlock"}, {STACK_LLAMA_CPP, "--no-mmap"},
         {STACK_LLAMA_CPP, "--defrag-thold"}, {STACK_TRANSFORMERS, "torch_dtype"},
-        {STACK_LANGGRAPH, "langgraph.prebuilt"},
+        {STACK_LANGGRAPH, "langgraph.prebuilt"}, {STACK_SGLANG, "--cuda-graph-max-bs:"},
         {STACK_LANGCHAIN, "AgentExecutor"}, {STACK_PYTORCH, "empty_cache"}, {STACK_OLLAMA, "OLLAMA_MAX_VRAM"}};
     int told = 0;
     for (size_t g = 0; g < COUNT_OF(gone); g++)
@@ -166,7 +166,7 @@ TEST(what_is_stale_is_not_advised)
             CHECK(!strstr(remedy_table[i].how, gone[g].name));
             told += remedy_table[i].mind && strstr(remedy_table[i].mind, gone[g].name);
         }
-    CHECK_EQ(told, 7);
+    CHECK_EQ(told, 8);
 }
 
 /* ------------------------------------------------------------------ what is made of it */

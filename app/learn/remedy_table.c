@@ -156,7 +156,8 @@ const struct remedy remedy_table[] = {
     ROW(VLLM, ALLOCATOR, "more shared memory for its processes", "docker run --ipc=host, or --shm-size 8g"),
 
     /* ---------------------------------------------------------------- SGLang
-     * sglang: docs/advanced_features/server_arguments.md */
+     * sglang: docs/advanced_features/server_arguments.md; cuda-graph-max-bs: a deprecated alias in server_args.py;
+     * sglang.launch_server: still there beside "sglang serve" */
     ROW(SGLANG, WEIGHTS, "weights in fewer bits", "sglang.launch_server --quantization fp8"),
     ROW(SGLANG, WEIGHTS, "the model split over GPUs", "sglang.launch_server --tensor-parallel-size 2"),
     ROW(SGLANG, WEIGHTS, "a part of the weights in RAM", "sglang.launch_server --cpu-offload-gb 8"),
@@ -166,7 +167,8 @@ const struct remedy remedy_table[] = {
         "sglang.launch_server --chunked-prefill-size 2048"),
     ROW(SGLANG, ACTIVATIONS | STATIC | OTHERS, "a smaller share for weights and pool, more beside it",
         "sglang.launch_server --mem-fraction-static 0.8"),
-    ROW(SGLANG, ACTIVATIONS, "CUDA graphs for fewer batch sizes", "sglang.launch_server --cuda-graph-max-bs 16"),
+    DATED(SGLANG, ACTIVATIONS, "CUDA graphs for fewer batch sizes",
+          "sglang.launch_server --cuda-graph-max-bs-decode 16", "2026", "--cuda-graph-max-bs: its older name"),
     ROW(SGLANG, KV, "keys and values in 8 bits", "sglang.launch_server --kv-cache-dtype fp8_e4m3"),
     ROW(SGLANG, KV | GROWTH, "a shorter longest sequence", "sglang.launch_server --context-length 8192"),
     GIVES(SGLANG, CROWD | KV, FREES_SHARES, "fewer requests at once",
@@ -245,8 +247,8 @@ const struct remedy remedy_table[] = {
         "llama-server --ctx-size 16384; n_ctx_slot in its log is what one request may have"),
     ROW(LLAMA_CPP, CONTEXT, "fewer tokens to generate", "llama-server --predict 512, or max_tokens of the request"),
     {STACK_LLAMA_CPP, CROWD | CONTEXT | KV, FREES_FULL, "a room of its own for each slot, so that one cannot end the "
-     "others", "llama-server --kv-unified --kv-unified-per-slot 8192 --parallel 4, without --ctx-size", NULL,
-     "the default, one pool for all slots: one that fills it ends the others"},
+     "others", "llama-server --kv-unified --kv-unified-per-slot 8192 --parallel 4, without --ctx-size",
+     "b10662", "the default, one pool for all slots: one that fills it ends the others"},
     ROW(LLAMA_CPP, ALLOCATOR, "what is locked in RAM is limited, and need not be locked",
         "llama-server --load-mode mmap, or ulimit -l unlimited"),
 
