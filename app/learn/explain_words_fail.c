@@ -44,7 +44,7 @@ const struct word words_fail[] = {
     DEVICE("failed to allocate memory for requested buffer"), DEVICE("cannot allocate * on gpu"),
     DEVICE("unable to allocate * on gpu"), DEVICE("memory error cuda"),
     DEVICE("tried to allocate $ * total capacity of"), /* messages whose heads were cut off */
-    DEVICE("by pytorch and $ is reserved by pytorch but unallocated"),
+    DEVICE("by pytorch and $ is reserved by pytorch"),
     {"out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"memory allocation of # failed", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"memory allocation failed", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
@@ -202,7 +202,8 @@ const struct word words_fail[] = {
     LIMIT(5, "failed to mlock"), LIMIT(5, "rlimit memlock"), LIMIT(7, "pinned memory *out of memory"),
     LIMIT(7, "failed to allocate # of pinned"), LIMIT(7, "failed to allocate * pinned memory"),
     LIMIT(7, "cuda host alloc * out of memory"), LIMIT(7, "cuda host alloc failed"),
-    LIMIT(6, "cuda host register * failed"), LIMIT(6, "oom command not allowed"), LIMIT(7, "max map count"),
+    LIMIT(6, "cuda host register * failed"), LIMIT(6, "oom command not allowed"),
+    LIMIT(7, "command not allowed when used memory"), LIMIT(7, "max map count"),
     LIMIT(7, "insufficient shared memory"), LIMIT(7, "creating shared memory segment"),
     LIMIT(6, "posix fallocate failed no space"), LIMIT(7, "out of shared memory"),
     LIMIT(7, "shared memory * no space left"), LIMIT(7, "dev/shm * no space left"),
@@ -256,6 +257,8 @@ const struct word words_ended[] = {
     HOST(4, "exit code -9 |"), HOST(4, "exitcode -9 |"), HOST(4, "return code -9 |"), HOST(4, "status 9/kill"),
     HOST(4, "signal 9 |"), HOST(4, "signal killed"), HOST(4, "| sigkill"), HOST(4, "^ killed ^"),
     HOST(4, "killed python"), HOST(4, "zsh killed"), HOST(4, "line # # killed |"), HOST(3, "child process # died"),
+    HOST(3, "kernel for * appears to have died"),
+    HOST(3, "died unexpectedly"), HOST(3, "process has terminated signal terminated"),
     HOST(5, "killed signal terminated program"), HOST(4, "| container 137 |"), HOST(4, "non zero exit code 137 |"),
 };
 const int words_ended_n = COUNT_OF(words_ended);

@@ -24,6 +24,7 @@ const struct word words_figure[] = {
     FIGURE(FIG_ALLOCATED, "@is allocated by pytorch"), FIGURE(FIG_ALLOCATED, "@allocated by pytorch"),
     FIGURE(FIG_ALLOCATED, "mps allocated $"), FIGURE(FIG_ALLOCATED, "@is already allocated"),
     FIGURE(FIG_RESERVED, "@reserved"), FIGURE(FIG_RESERVED, "@is reserved in total"), FIGURE(FIG_GAP, "@cached |"),
+    FIGURE(FIG_GAP, "by pytorch and $ is reserved by pytorch"),
     FIGURE(FIG_GAP, "@is reserved by pytorch but unallocated"), FIGURE(FIG_GAP, "@reserved but unallocated"),
     FIGURE(FIG_GAP, "@reserved by pytorch but unallocated"), FIGURE(FIG_GAP, "@is reserved but unallocated"),
     FIGURE(FIG_IN_USE, "this process has $"), FIGURE(FIG_PROCESS, "process # has $ memory in use"),

@@ -55,7 +55,7 @@ const struct word words_hint[] = {
     STAGE(STAGE_PASS, "model generate"),
     STAGE(STAGE_PASS, "in generate |"), STAGE(STAGE_PASS, "generate token"),
     STAGE(STAGE_PASS, "while running * node"), STAGE(STAGE_PASS, "act fn"), STAGE(STAGE_PASS, "apply rotary"),
-    STAGE(STAGE_PASS, "repeat kv"), STAGE(STAGE_PASS, "graph compute"),
+    STAGE(STAGE_PASS, "repeat kv"), STAGE(STAGE_PASS, "graph compute"), STAGE(STAGE_PASS, "cuda compute forward"),
     STAGE(STAGE_PASS, "evaluate and capture cuda graph"), STAGE(STAGE_PASS, "loss backward"),
     STAGE(STAGE_PASS, "optimizer step"),
     STAGE(STAGE_PASS, "compiled execute"), STAGE(STAGE_PASS, "execute compiled"),
@@ -199,8 +199,8 @@ const struct word words_hint[] = {
     WIDE(CAUSE_CONCURRENCY, 3, "traffic"), WIDE(CAUSE_CONCURRENCY, 5, "requests per second"),
     WIDE(CAUSE_CONCURRENCY, 4, "when scaling"), WIDE(CAUSE_CONCURRENCY, 3, "at scale |"),
     NEAR(CAUSE_CONCURRENCY, 2, "during inference"), NEAR(CAUSE_WEIGHTS, -2, "during inference"), /* it was loaded */
-    NEAR(CAUSE_WEIGHTS, -2, "bad request error"), NEAR(CAUSE_WEIGHTS, -2, "api error"), /* and a server answered */
-    NEAR(CAUSE_CONCURRENCY, 1, "bad request error"), NEAR(CAUSE_CONCURRENCY, 1, "api error"),
+    NEAR(CAUSE_WEIGHTS, -2, "bad request error"), NEAR(CAUSE_WEIGHTS, -2, "| api error"), /* and a server answered */
+    NEAR(CAUSE_CONCURRENCY, 1, "bad request error"), NEAR(CAUSE_CONCURRENCY, 1, "| api error"),
     WIDE(CAUSE_GROWTH, 4, "conversation history"),
     WIDE(CAUSE_GROWTH, 3, "chat history"), WIDE(CAUSE_GROWTH, 3, "message history"),
     WIDE(CAUSE_GROWTH, 4, "full history"), WIDE(CAUSE_GROWTH, 4, "entire history"),

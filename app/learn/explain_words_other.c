@@ -102,5 +102,6 @@ const struct word words_other[] = {
     NOTE(NOTE_ADVICE, "running out of memory consider"), NOTE(NOTE_ADVICE, "how to fix"),
     NOTE(NOTE_ADVICE, "no attribute"), NOTE(NOTE_ADVICE, "cannot import name"),
     NOTE(NOTE_ADVICE, "exceptions import"),
+    NOTE(NOTE_ADVICE, "potential root causes"), NOTE(NOTE_ADVICE, "is killed by sigkill by"), /* Ray, of any death */
 };
 const int words_other_n = COUNT_OF(words_other);
