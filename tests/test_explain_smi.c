@@ -227,6 +227,34 @@ TEST(each_device_has_a_series_of_its_own)
     buf_free(&text);
 }
 
+/* "-l 1" on a machine with several devices, by the fifth seed's own command: a header, and rows that take turns. */
+TEST(devices_that_take_turns_under_one_header_are_told_apart)
+{
+    struct buf text = {0};
+    const struct smi_series *of;
+    for (int devices = 2; devices <= 8; devices *= 2) {
+        text.len = 0;
+        buf_puts(&text, "memory.used [MiB], memory.free [MiB]\n");
+        for (int i = 0; i < 40 * devices; i++) {
+            const int used = i % devices == 1 ? 20000 + 1000 * (i / devices) : i % 2 ? 70000 : 12;
+            buf_printf(&text, "%d MiB, %d MiB\n", used, 80000 - used);
+        }
+        csv(text.data);
+        CHECK_EQ(smi.turns, devices);
+        CHECK_EQ(smi_shape(&smi, &of), SMI_CLIMBS);
+        CHECK_EQ(of->rows, 40);
+        CHECK_NEAR(of->last, 59000 * MIB, 0.5);
+        CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+        CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    }
+    text.len = 0; /* one device that goes up and comes back is one, however regular it is */
+    buf_puts(&text, "memory.used [MiB], memory.free [MiB]\n");
+    for (int i = 0; i < 200; i++) buf_printf(&text, "%d MiB, 0 MiB\n", 20000 + i % 20 * 3000);
+    csv(text.data);
+    CHECK_EQ(smi.turns, 0);
+    buf_free(&text);
+}
+
 TEST(the_check_of_the_fifth_seed_is_read_to_a_verdict)
 {
     struct buf text = {0};

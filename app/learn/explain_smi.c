@@ -1,10 +1,11 @@
 /* explain_smi.c - see explain_smi.h. */
 #include "app/learn/explain_smi.h"
 #include <ctype.h>
+#include <math.h>
 #include <strings.h>
 
 enum { CELLS_MOST = 48, ROWS_APART = 8 /* lines of others between a header and its rows, or two rows */ };
-#define FULL 0.9 /* of a device: as good as full */
+#define FULL 0.87 /* of a device: as good as full, a server that takes 9 tenths of what CUDA sees among it */
 
 /* ------------------------------------------------------------------ what is told */
 
@@ -45,6 +46,7 @@ static void add_to_series(struct smi *s, uint32_t key, double used, double total
 {
     if (used < 0 || (total > 0 && used > total)) return;
     int k = 0;
+    if (s->firsts < SMI_TURNS_ROWS) s->first[s->firsts++] = used;
     while (k < s->devices && s->of[k].key != key) k++;
     add_row(&s->all, used, total);
     if (k == SMI_DEVICES_MOST) return;
@@ -65,7 +67,7 @@ static enum smi_shape shape_of(const struct smi_series *s)
 
 enum smi_shape smi_shape(const struct smi *s, const struct smi_series **of)
 {
-    const bool apart = s->named || s->headers >= SMI_ROWS_LEAST;
+    const bool apart = s->named || s->turns || s->headers >= SMI_ROWS_LEAST;
     const struct smi_series *best = apart && s->devices ? &s->of[0] : &s->all;
     for (int k = 1; apart && k < s->devices; k++) {
         const enum smi_shape a = shape_of(&s->of[k]), b = shape_of(best);
@@ -220,9 +222,9 @@ static double pid_in(const struct header *h, const struct cells *c)
 }
 
 /* Whose row this is: what stands in its column, or the how manyth it is. */
-static uint32_t key_of(const struct header *h, const struct cells *c)
+static uint32_t key_of(const struct smi *s, const struct header *h, const struct cells *c)
 {
-    if (h->at[COL_DEVICE] < 0) return h->rows;
+    if (h->at[COL_DEVICE] < 0) return s->turns ? h->rows % (uint32_t)s->turns : h->rows;
     const struct cell *cell = &c->of[h->at[COL_DEVICE]];
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < cell->n; i++) hash = (hash ^ (unsigned char)cell->s[i]) * 16777619u;
@@ -244,7 +246,7 @@ static bool row(struct smi *s, struct header *h, struct cells *c, uint32_t line)
     }
     if (!has_total) total = has_free ? used + free : 0; /* what a driver keeps for itself is in neither */
     smi_device(s, used, total);
-    add_to_series(s, key_of(h, c), used, total);
+    add_to_series(s, key_of(s, h, c), used, total);
     s->named = s->named || h->at[COL_DEVICE] >= 0;
     h->rows++;
     return true;
@@ -269,10 +271,41 @@ static void read_line(struct smi *s, struct header *h, int *since, const char *p
     }
 }
 
-void smi_csv(struct smi *s, const char *text, size_t n)
+static void read_all(struct smi *s, const char *text, size_t n)
 {
     struct header h = {0};
     struct run_lines l = {.text = text, .n = n};
     int since = 0;
     while (run_next_line(&l)) read_line(s, &h, &since, l.s, l.len, l.line);
+}
+
+/* How far rows are from those so many before them, in all. */
+static double unlike(const struct smi *s, int apart)
+{
+    double sum = 0;
+    for (int i = apart; i < s->firsts; i++) sum += fabs(s->first[i] - s->first[i - apart]);
+    return sum;
+}
+
+/* Of several devices "-l 1" writes a row each, again and again, under the one header: a row is then like the one so
+ * many before it, and unlike the last.  0: they are one device's, or nothing shows it. */
+static int takes_turns(const struct smi *s)
+{
+    const double last = unlike(s, 1), all = s->all.total > 0 ? s->all.total : s->all.most;
+    if (s->named || s->headers != 1 || last < (s->firsts - 1) * all * 0.1) return 0; /* near enough to be one */
+    int turns = 0;
+    double least = last * 0.2;
+    for (int k = 2; k <= SMI_DEVICES_MOST && s->firsts >= k * SMI_ROWS_LEAST; k++)
+        if (unlike(s, k) < least) least = unlike(s, k), turns = k; /* twice as many are no more alike */
+    return turns;
+}
+
+void smi_csv(struct smi *s, const char *text, size_t n)
+{
+    struct smi before = *s; /* what the table said */
+    read_all(s, text, n);
+    before.turns = takes_turns(s);
+    if (!before.turns) return;
+    *s = before;
+    read_all(s, text, n);
 }

@@ -4,13 +4,16 @@
  * In CSV a column is what its header names, or the query on the command line above it; rows under neither are not
  * read, and of the others only those that fit: as many cells, and numbers where numbers are to be.  Rows of one device,
  * behind each other as "-l 1" or a loop writes them, are a series: it climbs, it has spikes, or it is flat.  Without a
- * column that says which device, rows under one header are taken for one device's, and under a header each time the
- * first, the second, ... for the same. */
+ * column that says which device, under a header each time the first, the second, ... are the same one's; rows under one
+ * header are one device's, unless they are more like those before the last: then so many devices take turns. */
 #ifndef EXPLAIN_SMI_H
 #define EXPLAIN_SMI_H
 #include "app/learn/explain_match.h"
 
-enum { SMI_PROCESSES_MOST = 64, SMI_DEVICES_MOST = 16, SMI_ROWS_LEAST = 8 /* of a series that has a shape */ };
+enum {
+    SMI_PROCESSES_MOST = 64, SMI_DEVICES_MOST = 16, SMI_ROWS_LEAST = 8, /* of a series that has a shape */
+    SMI_TURNS_ROWS = 1024 /* rows by which it is seen whether devices take turns */
+};
 
 struct smi_series {
     uint32_t key;
@@ -31,7 +34,10 @@ struct smi {
     double pid[SMI_PROCESSES_MOST]; /* -1: not said */
     int headers, devices;
     bool named;                      /* a column says whose a row is */
+    int turns;                       /* so many devices take turns under one header; 0: none do */
     struct smi_series of[SMI_DEVICES_MOST], all;
+    double first[SMI_TURNS_ROWS];    /* bytes used in the first rows */
+    int firsts;
 };
 
 /* A row of a table: bytes used and in all; a process (pid -1: not said) with its bytes. */

@@ -40,7 +40,8 @@ const struct word words_fail[] = {
     DEVICE("| oom during"), DEVICE("| oom in |"), DEVICE("failed to allocate cuda * buffer"),
     DEVICE("failed to allocate rocm * buffer"), DEVICE("failed to allocate vulkan * buffer"),
     DEVICE("failed to allocate metal * buffer"), DEVICE("failed to allocate memory on device"),
-    DEVICE("failed to allocate device memory"), DEVICE("failed to allocate gpu memory"),
+    DEVICE("failed to allocate device memory"),
+    DEVICE("memory allocation failed with oom on device"), DEVICE("failed to allocate gpu memory"),
     DEVICE("failed to allocate memory for requested buffer"), DEVICE("cannot allocate * on gpu"),
     DEVICE("unable to allocate * on gpu"), DEVICE("memory error cuda"),
     DEVICE("tried to allocate $ * total capacity of"), /* messages whose heads were cut off */

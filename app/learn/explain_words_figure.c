@@ -17,6 +17,7 @@ const struct word words_figure[] = {
     FIGURE(FIG_TOTAL, "@total memory"), FIGURE(FIG_TOTAL, "@total vram"), FIGURE(FIG_TOTAL, "@total ^"),
     FIGURE(FIG_TOTAL, "total memory $"), FIGURE(FIG_TOTAL, "capacity of $"),
     FIGURE(FIG_TOTAL, "total gpu memory $"), FIGURE(FIG_FREE, "free according to cuda $"),
+    FIGURE(FIG_FREE, "bytes free #"), FIGURE(FIG_TOTAL, "bytes free * total #"),
     FIGURE(FIG_FREE, "of which $ is free"), FIGURE(FIG_FREE, "@is free"), FIGURE(FIG_FREE, "@free"),
     FIGURE(FIG_FREE, "| free memory $"), FIGURE(FIG_FREE, "only $ free"), FIGURE(FIG_FREE, "only $ available"),
     FIGURE(FIG_FREE, "with $ free"), FIGURE(FIG_FREE, "available memory $"),
