@@ -52,11 +52,12 @@ TEST(what_is_too_long_has_its_sum_whoever_says_so)
 /* 137 is SIGKILL: by whom, it does not say. */
 TEST(an_exit_code_says_that_a_process_was_ended_and_not_why)
 {
-    static const char *const bare[] = {"api-1 exited with code 137\n", "Killed\n", "Exit Code: 137\nReason: Error\n",
-                                       "RuntimeError: worker terminated unexpectedly\n",
-                                       "Worker proc VllmWorker-0 died unexpectedly, shutting down executor.\n",
-                                       "The actor died unexpectedly. There are some potential root causes. (1) The "
-                                       "process is killed by SIGKILL by OOM killer due to high memory usage.\n"};
+    static const char ray[] = "The actor died unexpectedly. There are some potential root causes. (1) The process is "
+                              "killed by SIGKILL by OOM killer due to high memory usage.\n";
+    static const char *const bare[] = {
+        "api-1 exited with code 137\n", "Killed\n", "Exit Code: 137\nReason: Error\n",
+        "RuntimeError: worker terminated unexpectedly\n",
+        "Worker proc VllmWorker-0 died unexpectedly, shutting down executor.\n", ray};
     for (size_t i = 0; i < COUNT_OF(bare); i++) {
         CHECK_EQ(explain(bare[i]), 1);
         CHECK_EQ(v[0].cause, CAUSE_HOST);
