@@ -175,4 +175,34 @@ TEST(what_is_no_want_of_memory_has_a_next_step_where_the_seeds_lead_there)
     CHECK_EQ(v[0].nexts, 0);
 }
 
+/* What a teaching policy of ours dies with, and what we refuse to start: the cause is known by name, or by the sum. */
+TEST(our_own_messages_are_judged_by_what_they_say)
+{
+    static const struct { const char *policy; enum cause cause; } row[] = {
+        {"reserve", CAUSE_STATIC_BATCH}, {"no-limit", CAUSE_CONCURRENCY}, {"first-fit", CAUSE_FRAGMENTATION},
+        {"f32", CAUSE_WEIGHTS}, {"reload", CAUSE_LEAK}, {"whole-batch", CAUSE_ACTIVATIONS}};
+    char text[400];
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        snprintf(text, sizeof text, "plimsoll: out of memory (%s): request 7 wanted 23068672 bytes of activations; of "
+                 "41943040 bytes under the ceiling 10961578 are free, 10961578 in one piece\n", row[i].policy);
+        CHECK_EQ(explain(text), 1);
+        if (v[0].cause != row[i].cause) check_fail(row[i].policy, 1, "%s", cause_name(v[0].cause));
+        CHECK_EQ(v[0].stack, STACK_PLIMSOLL);
+        CHECK_EQ(verdict_has(&v[0], "tried")->value, 23068672);
+        CHECK_EQ(verdict_has(&v[0], "total")->value, 41943040);
+        CHECK_EQ(verdict_has(&v[0], "free")->value, 10961578);
+    }
+#define REFUSAL(weights, pool, allows)                                                                               \
+    "plimsoll: m: needs 36.0 MiB (weights " weights " MiB, KV pool " pool " MiB, activations 0.8 MiB), --vram "         \
+    "allows " allows " MiB: a smaller --ctx, --fit or a --vram of 36.0M\n"
+    CHECK_EQ(explain(REFUSAL("6.0", "24.0", "12.0")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK(fixed_by("--fit"));
+    CHECK(says(v[0].evidence, v[0].evidences, "weights are 6 MiB and the pool of keys and values 24 MiB; 12 MiB are"));
+    CHECK_EQ(explain(REFUSAL("24.0", "36.0", "12.0")), 1); /* without any pool it would not fit either */
+    CHECK_EQ(v[0].cause, CAUSE_WEIGHTS);
+    CHECK_EQ(explain("plimsoll: the prompt has 2600 tokens, the context holds 512: shorten the conversation\n"), 1);
+    CHECK(says(v[0].evidence, v[0].evidences, "2600 tokens were asked for and 512 are the limit"));
+}
+
 CHECK_MAIN

@@ -99,6 +99,9 @@ static void by_start_figures(const struct fail_case *c, int *points)
         double held = c->fig[FIG_TOTAL] - c->fig[FIG_START_FREE];
         if (held < c->fig[FIG_TOTAL] * 0.03) points[CAUSE_STATIC_BATCH] += 9; /* nobody holds it */
     }
+    if (c->said == CAUSE_WEIGHTS && c->has[FIG_KV_POOL] && c->has[FIG_WEIGHTS] && c->has[FIG_LIMIT] &&
+        c->fig[FIG_WEIGHTS] < c->fig[FIG_LIMIT] && c->fig[FIG_KV_POOL] > c->fig[FIG_WEIGHTS])
+        points[CAUSE_KV] += 9; /* our own refusal: the weights would fit, and the pool is the larger part */
     if (c->said == CAUSE_WEIGHTS && c->has[FIG_WEIGHTS] && c->has[FIG_TOTAL] &&
         c->fig[FIG_WEIGHTS] < c->fig[FIG_TOTAL] * 0.3)
         points[CAUSE_STATIC_BATCH] += 6; /* the weights are small: the share that the pool may take is */

@@ -134,6 +134,9 @@ static void say_pools(const struct fail_case *c, enum cause cause, struct verdic
     if (cause == CAUSE_WEIGHTS && c->has[FIG_WEIGHTS] && c->has[FIG_TOTAL] && c->fig[FIG_TOTAL] > 0)
         verdict_evidence(v, "the weights are %s of %s: %.0f %%", B(c->fig[FIG_WEIGHTS]), B(c->fig[FIG_TOTAL]),
                          100 * c->fig[FIG_WEIGHTS] / c->fig[FIG_TOTAL]);
+    if (c->has[FIG_WEIGHTS] && c->has[FIG_KV_POOL] && c->has[FIG_LIMIT])
+        verdict_evidence(v, "the weights are %s and the pool of keys and values %s; %s are allowed",
+                         B(c->fig[FIG_WEIGHTS]), B(c->fig[FIG_KV_POOL]), B(c->fig[FIG_LIMIT]));
     if (c->has[FIG_HOST_NEEDED] && c->has[FIG_HOST_HAVE])
         verdict_evidence(v, "the model needs %s of the machine's memory and %s are available: %s too few",
                          B(c->fig[FIG_HOST_NEEDED]), B(c->fig[FIG_HOST_HAVE]),

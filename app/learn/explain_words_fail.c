@@ -161,6 +161,13 @@ const struct word words_fail[] = {
     POOL(CAUSE_OTHER_PROCESS, 6, "error in memory profiling"),
     POOL(CAUSE_OTHER_PROCESS, 5, "devices are busy or unavailable"),
 
+    /* plimsoll's own policies that fail, by name: engine/naive.c */
+    POOL(CAUSE_STATIC_BATCH, 9, "out of memory reserve request"),
+    POOL(CAUSE_CONCURRENCY, 9, "out of memory no limit request"),
+    POOL(CAUSE_FRAGMENTATION, 9, "out of memory first fit request"),
+    POOL(CAUSE_WEIGHTS, 9, "out of memory f32 request"), POOL(CAUSE_LEAK, 9, "out of memory reload request"),
+    POOL(CAUSE_ACTIVATIONS, 9, "out of memory whole batch request"),
+
     POOL(CAUSE_LEAK, 7, "memory leak detected"), POOL(CAUSE_LEAK, 7, "pool leak detected"),
     POOL(CAUSE_LEAK, 7, "detected * memory leak"), POOL(CAUSE_LEAK, 6, "detected a memory leak"),
     POOL(CAUSE_LEAK, 6, "memory is not released"), POOL(CAUSE_LEAK, 6, "memory is not freed"),
