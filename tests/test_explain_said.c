@@ -164,7 +164,19 @@ TEST(what_is_no_want_of_memory_has_a_next_step_where_the_seeds_lead_there)
          "max_concurrency"},
         {"{\"error\":\"Model is overloaded\",\"error_type\":\"overloaded\"}", "max_concurrency"},
         {"langgraph.errors.GraphRecursionError: Recursion limit of 25 reached without hitting a stop condition.",
-         "END"}};
+         "END"},
+        {"ImportError: cannot import name 'add_messages' from 'langgraph.prebuilt' (/opt/x/__init__.py)",
+         "langgraph.graph.message"},
+        {"ImportError: cannot import name 'AgentRuntimeError' from 'autogen_core.exceptions'", "BadRequestError"},
+        {"ImportError: cannot import name 'AgentExecutor' from 'langchain.agents'", "create_agent()"},
+        {"ModuleNotFoundError: No module named 'langchain.memory'", "langchain_classic.memory"},
+        {"LangChainDeprecationWarning: Please see the migration guide at: "
+         "https://python.langchain.com/docs/versions/migrating_memory/", "SummarizationMiddleware"},
+        {"TypeError: trim_messages() missing 1 required keyword-only argument: 'token_counter'", "approximate"},
+        {"TypeError: LlamaForCausalLM.__init__() got an unexpected keyword argument 'load_in_4bit'",
+         "BitsAndBytesConfig"},
+        {"UserWarning: PYTORCH_CUDA_ALLOC_CONF is deprecated, use PYTORCH_ALLOC_CONF instead", "set both"},
+        {"AssertionError: Expandable segments are not compatible with memory pool.", "--enable-sleep-mode"}};
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         CHECK_EQ(explain(row[i].text), 1);
         CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
@@ -193,7 +205,7 @@ TEST(our_own_messages_are_judged_by_what_they_say)
         CHECK_EQ(verdict_has(&v[0], "free")->value, 10961578);
     }
 #define REFUSAL(weights, pool, allows)                                                                               \
-    "plimsoll: m: needs 36.0 MiB (weights " weights " MiB, KV pool " pool " MiB, activations 0.8 MiB), --vram "         \
+    "plimsoll: m: needs 36.0 MiB (weights " weights " MiB, KV pool " pool " MiB, activations 0.8 MiB), --vram "       \
     "allows " allows " MiB: a smaller --ctx, --fit or a --vram of 36.0M\n"
     CHECK_EQ(explain(REFUSAL("6.0", "24.0", "12.0")), 1);
     CHECK_EQ(v[0].cause, CAUSE_KV);

@@ -13,6 +13,7 @@
  *     explain_cases   hits gathered to failures; the innermost is kept, its wrappers are not
  *     explain_judge   points for and against each cause: arithmetic first, then stage, then words
  *     explain_say     sentences, figures, fixes and next steps of a verdict
+ *     explain_advice  (for it) next steps where no memory ran out
  *
  * No cause rests on one literal line: a phrase is words in their order, whatever stands between them, and a verdict is
  * the sum of all that speaks for it.  Pure: no file, no clock, no state.  Of a text of more than EXPLAIN_BYTES the

@@ -381,24 +381,6 @@ void say_pool_load(const struct findings *f, struct verdict *v)
                  "watch URL says both, while it goes on.");
 }
 
-/* What helps although no memory ran out: by the phrase that was found. */
-static const char *advice_on(const char *phrase)
-{
-    static const char busy[] = "Its queue is bounded, and it is full: send fewer at once (max_concurrency of batch(), "
-                               "asyncio.Semaphore), or wait as long as it says and ask again.";
-    static const char swap[] = "vLLM has no --swap-space since 0.18, and it did nothing in V1 before.  A second place "
-                               "for KV in RAM is vllm serve --kv-offloading-size 16 (GiB).";
-    static const struct { const char *phrase, *next; } row[] = {
-        {"maximum pending requests exceeded", busy}, {"model is overloaded", busy}, {"server busy", busy},
-        {"queue is full", busy}, {"unrecognized arguments * swap space", swap},
-        {"unexpected keyword argument swap space", swap},
-        {"recursion limit", "A loop that does not end carries more at every step.  Does its edge reach END, and does "
-                            "anything leave the state?  A higher limit is memory: each step is also a checkpoint."}};
-    for (size_t i = 0; i < COUNT_OF(row); i++)
-        if (strcmp(row[i].phrase, phrase) == 0) return row[i].next;
-    return NULL;
-}
-
 void say_other(const struct findings *f, const char *text, size_t n, struct verdict *v)
 {
     *v = (struct verdict){.cause = CAUSE_NOT_MEMORY};
@@ -413,7 +395,7 @@ void say_other(const struct findings *f, const char *text, size_t n, struct verd
     v->line = (int64_t)f->before + f->other->line;
     run_quote(text, n, f->other->line, v->what, sizeof v->what);
     verdict_evidence(v, "what failed is in line %u, and it is no want of memory", f->before + f->other->line);
-    const char *advice = advice_on(word_phrase(f->other->word));
+    const char *advice = explain_advice(word_phrase(f->other->word));
     if (advice) verdict_next(v, "%s", advice);
     if (!pool_is_full(f)) return;
     char line[VERDICT_TEXT];

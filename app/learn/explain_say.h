@@ -11,6 +11,9 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
 /* No memory failed: something else did (f->other), or nothing at all. */
 void say_other(const struct findings *f, const char *text, size_t n, struct verdict *v);
 
+/* What helps although no memory ran out, by the phrase that says what failed; NULL: nothing is known. */
+const char *explain_advice(const char *phrase);
+
 /* Killed because it did not answer, by the text; no word of memory but the guess of who killed it. */
 void say_probe(const struct findings *f, const struct fail_case *c, const char *text, size_t n, struct verdict *v);
 

@@ -189,7 +189,8 @@ const struct word words_fail[] = {
     HOST(6, "due to memory pressure"), HOST(6, "out of memory handler"), HOST(7, "due to memory used # / total"),
     HOST(7, "systemd oomd killed"), HOST(7, "killed due to memory usage"), HOST(6, "low memory at or below sig"),
     HOST(7, "sending sigterm to process # * vm rss"), HOST(7, "sending sigkill to process # * vm rss"),
-    HOST(7, "| term memlimit"), HOST(7, "too large swap space"), HOST(8, "requires more system memory"),
+    HOST(7, "| term memlimit"), HOST(7, "too large swap space"),
+    HOST(7, "due to the lack of cpu swap space"), HOST(8, "requires more system memory"),
     HOST(8, "model request too large for system"), HOST(8, "requested model * too large for this system"),
     HOST(7, "not enough system memory"), HOST(7, "insufficient system memory"), HOST(7, "out of system memory"),
     HOST(7, "not enough ram |"), HOST(7, "insufficient ram |"), HOST(7, "out of ram |"),
@@ -250,6 +251,7 @@ const struct word words_fail[] = {
     TOKENS(5, "context is full"), TOKENS(5, "context overflow"), TOKENS(5, "reduce the length of the messages"),
     TOKENS(5, "reduce the length of the prompt"), TOKENS(5, "reduce the length of the input"),
     TOKENS(5, "reduce your prompt"), TOKENS(5, "context limit exceeded"), TOKENS(5, "exceeds the context limit"),
+    TOKENS(5, "no user query found in messages"), /* Qwen's template, of a prompt that Ollama cut in front */
     TOKENS(6, "exceed context limit"), TOKENS(6, "context length is only"), TOKENS(5, "over the context limit"),
     TOKENS(5, "exceeded the model s context"),
 };

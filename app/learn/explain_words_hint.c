@@ -73,6 +73,7 @@ const struct word words_hint[] = {
     STACK(STACK_PLIMSOLL, 8, "plimsoll"), STACK(STACK_VLLM, 3, "vllm"), STACK(STACK_VLLM, 4, "engine core"),
     STACK(STACK_VLLM, 3, "gpu memory utilization"), STACK(STACK_VLLM, 2, "max model len"),
     STACK(STACK_VLLM, 3, "cache blocks"), STACK(STACK_VLLM, 3, "too large swap space"),
+    STACK(STACK_VLLM, 3, "lack of cpu swap space"),
     STACK(STACK_VLLM, 2, "max num seqs"), STACK(STACK_VLLM, 3, "vllm worker"),
     STACK(STACK_VLLM, 3, "serving chat py"), STACK(STACK_VLLM, 3, "models s max seq len"),
     STACK(STACK_VLLM, 3, "gpu kv cache usage"), STACK(STACK_VLLM, 3, "multiproc executor"),
@@ -132,6 +133,8 @@ const struct word words_hint[] = {
     STACK(STACK_PYTHON, 2, "numpy"), STACK(STACK_PYTHON, 1, "python"), STACK(STACK_PYTHON, 2, "gunicorn"),
     STACK(STACK_PYTHON, 2, "traceback most recent"), STACK(STACK_LANGGRAPH, 3, "langgraph"),
     STACK(STACK_LANGGRAPH, 2, "pregel"), STACK(STACK_LANGCHAIN, 2, "langchain"),
+    STACK(STACK_LANGCHAIN, 2, "trim messages missing"),
+   
     STACK(STACK_LANGCHAIN, 2, "runnable"), STACK(STACK_AUTOGEN, 3, "autogen"), STACK(STACK_AUTOGEN, 2, "agentchat"),
     STACK(STACK_AUTOGEN, 2, "round robin group chat"), STACK(STACK_CREWAI, 3, "crewai"),
     STACK(STACK_CREWAI, 2, "crew kickoff"), STACK(STACK_CREWAI, 3, "summarizing content to fit the model"),
