@@ -199,6 +199,8 @@ const struct word words_fail[] = {
     HOST(6, "memory quota exceeded"), HOST(6, "memory quota vastly exceeded"), HOST(6, "all available ram"),
     HOST(6, "all the available ram"), HOST(4, "exceeded soft memory limit"), HOST(6, "exceeds memory limit"),
     HOST(6, "above the memory limit"), HOST(6, "memory cgroup limit"), HOST(7, "low on resource memory"),
+    HOST(7, "node has insufficient memory"), HOST(6, "attempting to reclaim memory"), HOST(7, "| task oom |"),
+    HOST(7, "| container oom |"),
     HOST(5, "virtual memory exhausted"), HOST(6, "paging file is too small"), HOST(6, "mmap failed cannot allocate"),
     HOST(5, "mem available * sigterm"), HOST(5, "not enough memory you tried to allocate"),
     HOST(5, "worker ran out of memory"), HOST(6, "reached memory limit"), HOST(6, "exceeded 95 memory budget"),

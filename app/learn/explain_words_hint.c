@@ -142,6 +142,7 @@ const struct word words_hint[] = {
     STACK(STACK_SGLANG, 3, "running req # token #"),
     STACK(STACK_SGLANG, 3, "requested token count exceeds the model s"),
     STACK(STACK_KUBERNETES, 4, "failed scheduling"),
+    STACK(STACK_KUBERNETES, 4, "node has insufficient memory"), STACK(STACK_KUBERNETES, 3, "eviction threshold met"),
     STACK(STACK_LITELLM, 3, "litellm"), STACK(STACK_OPENAI, 2, "openai"),
 
     NEAR(CAUSE_WEIGHTS, 4, "unable to allocate * buffer"), NEAR(CAUSE_WEIGHTS, 4, "error loading model"),

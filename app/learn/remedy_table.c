@@ -64,6 +64,8 @@ const struct remedy remedy_table[] = {
     ROW(PYTORCH, WEIGHTS, "weights in 16 bits, not in 32",
         "model.to(torch.bfloat16), or torch.set_default_dtype(torch.bfloat16) before it is made"),
     ROW(PYTORCH, ACTIVATIONS | KV | LEAK, "no graph for a backward pass in inference", "with torch.inference_mode():"),
+    ROW(PYTORCH, CROWD, "one pass at a time in a process; the others wait",
+        "asyncio.Semaphore(1), or threading.Lock(), around the call of the model"),
     ROW(PYTORCH, ACTIVATIONS | STATIC | CROWD | KV, "a smaller batch, or shorter sequences in it",
         "DataLoader(batch_size=...), or split the input with torch.split()"),
     {STACK_PYTORCH, PIECES, FREES_GAP, "segments that grow instead of new ones",
