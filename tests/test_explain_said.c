@@ -68,6 +68,11 @@ TEST(an_exit_code_says_that_a_process_was_ended_and_not_why)
         CHECK(explain_next_question(&v[0], NULL) == ASK_WHEN);
         CHECK(!explain_asks(&v[0], ASK_LENGTH, NULL));
     }
+    const struct explain_answers hours = {.of = {[ASK_WHEN] = WHEN_HOURS}};
+    CHECK_EQ(explain_with("Killed\n", 7, &hours, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    CHECK(!explain_asks(&v[0], ASK_GAP, &hours) && explain_next_question(&v[0], &hours) == ASK_LOAD);
+    CHECK(!says(v[0].not_it, v[0].nots, "pieces"));
     CHECK_EQ(explain("Reason: OOMKilled\nExit Code: 137\n"), 1);
     CHECK_EQ(v[0].sure, SURE_CERTAIN);
     CHECK(!says(v[0].evidence, v[0].evidences, "137 = 128 + 9"));

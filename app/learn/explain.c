@@ -27,9 +27,9 @@ const struct explain_ask explain_ask[QUESTIONS] = {
 
 bool explain_asks(const struct verdict *v, int question, const struct explain_answers *known)
 {
-    const bool of_device = question == ASK_DEVICE || question == ASK_LENGTH;
-    if ((known && known->of[question]) || v->cause == CAUSE_CONTEXT) return false;
-    if (v->cause == CAUSE_HOST && of_device) return false;
+    const bool of_device = question == ASK_DEVICE || question == ASK_LENGTH || question == ASK_GAP;
+    const bool machine = v->cause == CAUSE_HOST || v->stack == STACK_LINUX || v->stack == STACK_KUBERNETES;
+    if ((known && known->of[question]) || v->cause == CAUSE_CONTEXT || (machine && of_device)) return false;
     return question != ASK_GAP || (known && known->of[ASK_WHEN] == WHEN_HOURS);
 }
 

@@ -181,12 +181,19 @@ int judge_answered(enum explain_question q, int choice, enum cause cause)
     return 0;
 }
 
+/* What the machine's own memory does not know. */
+static bool of_device_alone(enum cause c)
+{
+    return c == CAUSE_FRAGMENTATION || c == CAUSE_KV || c == CAUSE_OTHER_PROCESS || c == CAUSE_STATIC_BATCH;
+}
+
 static void by_answers(const struct explain_answers *known, const struct fail_case *c, int *points)
 {
     if (!known || c->family == FAMILY_TOKENS) return;
     for (int q = 0; q < QUESTIONS; q++)
         for (int cause = 1; cause < CAUSES; cause++)
-            points[cause] += judge_answered((enum explain_question)q, known->of[q], (enum cause)cause);
+            if (c->family != FAMILY_HOST || !of_device_alone((enum cause)cause))
+                points[cause] += judge_answered((enum explain_question)q, known->of[q], (enum cause)cause);
 }
 
 static void by_habit(const struct findings *f, const struct fail_case *c, int *points)

@@ -2,7 +2,7 @@
  *
  * covers: app/learn/explain.c app/learn/explain_read.c app/learn/explain_prefix.c app/learn/explain_match.c
  * covers: app/learn/explain_cases.c app/learn/explain_judge.c app/learn/explain_say.c app/learn/explain_smi.c
- * covers: app/learn/explain_loads.c
+ * covers: app/learn/explain_loads.c app/learn/explain_advice.c
  *
  * What must hold: at most EXPLAIN_MOST verdicts, each of a cause and a stack that exist, in a line of the text; what is
  * quoted is printable and ends; figures are no more than a number can be; the same text twice gives the same; and the
