@@ -2,6 +2,7 @@
  *
  *     embed -> [ attn_in -> attn -> project -> ffn ] x layers -> output -> sample -> fetch
  *                      delta      (gate before project, where attention has one)
+ *                      conv
  *
  * The steps are already fused: each is what one layer really needs between two points where rows must meet, so a
  * backend may keep intermediate values in registers.  Nothing returns to the host but by fetch().
@@ -55,7 +56,8 @@ struct kmat {
  * taps > 0: layers that keep a state instead (struct kern_delta).  Its page is what they know after the last token that
  * is in it, all that came before included, in floats: so a sequence needs the page of its last token alone, and others
  * are there to go on from.  kv_heads and head_dim are value heads and their size, keys the heads of keys; dev_slab and
- * the two after it are as ever. */
+ * the two after it are as ever.  With keys 0 they are layers of a convolution alone (struct kern_conv), of kv_heads *
+ * head_dim channels. */
 struct kern_group {
     int layers, kv_heads, head_dim;
     enum ktype kv_type; /* KT_F32, KT_F16, or KT_Q8_0 if head_dim is a whole number of its 32 */
@@ -134,6 +136,19 @@ struct kern_delta {
     const float *dev_head_norm;  /* (dim) */
     bool by_key;                 /* value heads of one key head are neighbours */
 };
+
+/* A gated short convolution, as Liquid AI's LFM2 has it (2025): a layer whose state is the last taps - 1 values of each
+ * channel's u.  Of n = norm(x):
+ *
+ *     b, c, v = Win n                   (channels) each
+ *     u = b * v
+ *     att = c * conv(u)                 each channel by itself, over its last `taps` values: as in struct kern_delta */
+struct kern_conv {
+    const float *dev_norm; /* (embd) */
+    float eps;
+    struct kmat in;        /* (3 * channels, embd) b's rows, then c's, then v's */
+    const float *dev_conv; /* (channels, taps) */
+};
 enum { KERN_TAPS = 8, KERN_VALUES = 256 }; /* most of them; dim is at most KERN_HEAD_MAX */
 
 /* What the gate's product g and the other's, u, come to.  KERN_OSS is gpt-oss's clamped SwiGLU (its model card, 2025):
@@ -208,7 +223,8 @@ struct kern_dims {
     int max_rows, max_outs, max_ctx, max_seqs;
     int experts, used; /* 0 and 0, or those of struct kern_mix; ff is one expert's */
     int shared;        /* width of struct kern_shared's; 0: there is none */
-    int keys, values, state_dim; /* of layers that keep a state; 0: there are none */
+    int keys, values, state_dim; /* of layers that keep a state; 0: there are none.  keys 0: of a convolution alone,
+                                    whose channels are values * state_dim */
 };
 
 struct kern {
@@ -305,6 +321,11 @@ struct kern {
     int (*delta)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_delta *w,
                  const struct kern_group *g, int group, int layer, const float *dev_x, float *dev_att, void *dev_work,
                  struct err *err);
+
+    /* The same of a convolution's layers: att (rows, channels).  NULL: the backend has none. */
+    int (*conv)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_conv *w,
+                const struct kern_group *g, int group, int layer, const float *dev_x, float *dev_att, void *dev_work,
+                struct err *err);
 
     /* att *= sigmoid(W norm(x)); x as attn_in had it.  NULL: the backend has none. */
     int (*gate)(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *dev_x,

@@ -117,7 +117,8 @@ static size_t ref_kv_page_bytes(const struct kern_group *g)
 static size_t ref_work_bytes(const struct kern_dims *n)
 {
     struct ref_work w;
-    int heads = MAX(n->heads, n->kv_heads) * n->head_dim, channels = (2 * n->keys + n->values) * n->state_dim;
+    int heads = MAX(n->heads, n->kv_heads) * n->head_dim;
+    int channels = (n->keys ? 2 * n->keys + n->values : 3 * n->values) * n->state_dim; /* of the widest product */
     int widest = MAX(MAX(MAX(n->embd, MAX(n->ff, n->shared)), MAX(heads, channels)), n->experts);
     size_t matmul = ref_work_cut(&w, NULL, widest, widest);
     size_t scores = (size_t)n->max_ctx * sizeof(double), sample = kern_choose_bytes(n->vocab);
@@ -293,6 +294,15 @@ static int ref_delta(struct kdev *d, struct kstream *st, const struct kern_batch
     return 0;
 }
 
+static int ref_conv(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_conv *w,
+                    const struct kern_group *g, int group, int layer, const float *x, float *att, void *dev_work,
+                    struct err *err)
+{
+    (void)st, (void)err;
+    ref_conv_rows(d->round_activations, b, w, g, group, layer, x, att, dev_work);
+    return 0;
+}
+
 static int ref_gate(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *x, float *att,
                     void *dev_work, struct err *err)
 {
@@ -458,6 +468,7 @@ const struct kern *kern_ref(void)
         .attn_in = ref_attn_in,
         .attn = ref_attn,
         .delta = ref_delta,
+        .conv = ref_conv,
         .gate = ref_gate,
         .project = ref_project,
         .ffn = ref_ffn,

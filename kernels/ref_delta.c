@@ -20,24 +20,24 @@ void ref_gate_rows(bool rounded, int rows, const struct kern_gate *g, const floa
     }
 }
 
-/* One layer of one sequence, as it is carried on. */
+/* One layer of one sequence, as it is carried on.  w NULL: of a convolution alone. */
 struct carried {
     const struct kern_delta *w;
+    const float *conv;
     const struct kern_group *g;
     int layer, page;
 };
 
-/* c of struct kern_delta, from a token's values in: which are the newest of the state's then. */
+/* Of each channel the sum over its last values, of which a token's, in, are the newest; they are the state's then. */
 static void convolve(const struct carried *c, const float *in, double *out)
 {
     const struct kern_group *g = c->g;
     const size_t channels = (size_t)state_channels(g), old = (size_t)(g->taps - 1);
     float *tail = state_conv(g, c->page, c->layer);
     for (size_t i = 0; i < channels; i++) {
-        const float *conv = c->w->dev_conv + i * (size_t)g->taps;
-        double sum = (double)conv[old] * in[i];
-        for (size_t j = 0; j < old; j++) sum += (double)conv[j] * tail[j * channels + i];
-        out[i] = silu(sum);
+        const float *conv = c->conv + i * (size_t)g->taps;
+        out[i] = (double)conv[old] * in[i];
+        for (size_t j = 0; j < old; j++) out[i] += (double)conv[j] * tail[j * channels + i];
     }
     memmove(tail, tail + channels, (old - 1) * channels * sizeof *tail);
     memcpy(tail + (old - 1) * channels, in, channels * sizeof *tail);
@@ -98,6 +98,7 @@ static void one_row(bool rounded, const struct carried *at, const float *x, floa
     ref_matmul(rounded, &w->qkv, NULL, s->norm, s);
     for (int i = 0; i < w->qkv.rows; i++) s->mid[i] = (float)s->out[i];
     convolve(at, s->mid, s->sum);
+    for (int i = 0; i < w->qkv.rows; i++) s->sum[i] = silu(s->sum[i]);
     heads(at, s->sum, beta, decay, att);
     ref_matmul(rounded, &w->z, NULL, s->norm, s);
     for (int i = 0; i < w->z.rows; i++) att[i] = (float)(att[i] * silu(s->out[i]));
@@ -114,22 +115,57 @@ static void bring(const struct carried *to, const struct kern_batch *b, int grou
     else memmove(here, state_conv(to->g, from, to->layer), bytes);
 }
 
+/* Where row r of a batch is carried on: the state is brought there before a sequence's first row. */
+static struct carried carried_at(const struct kern_batch *b, int r, const struct carried *of, int group)
+{
+    int last = r, first = r;
+    struct carried at = *of;
+    for (int i = 0; i < b->rows; i++)
+        if (b->seq[i] == b->seq[r]) first = MIN(first, i), last = MAX(last, i);
+    at.page = state_page(b, group, b->seq[r], b->pos[last]);
+    if (r == first) bring(&at, b, group, r);
+    return at;
+}
+
+/* Behind row r: if it ends a page that is there, that has the state as it is now. */
+static void leave(const struct kern_batch *b, int r, const struct carried *at, int group)
+{
+    const int own = state_page(b, group, b->seq[r], b->pos[r]);
+    if (b->pos[r] % KERN_PAGE == KERN_PAGE - 1 && own >= 0 && own != at->page)
+        memcpy(state_conv(at->g, own, at->layer), state_conv(at->g, at->page, at->layer), state_layer_bytes(at->g));
+}
+
 void ref_delta_rows(bool rounded, const struct kern_batch *b, const struct kern_delta *w, const struct kern_group *g,
                     int group, int layer, const float *x, float *att, void *dev_work)
 {
     const size_t embd = (size_t)w->qkv.cols, inner = (size_t)w->z.rows;
+    const struct carried of = {.w = w, .conv = w->dev_conv, .g = g, .layer = layer};
     struct ref_work s;
     assert(w->qkv.rows == state_channels(g) && w->z.rows == g->kv_heads * g->head_dim && w->beta.rows == g->kv_heads);
     ref_work_cut(&s, dev_work, w->qkv.cols, w->qkv.rows);
     for (int r = 0; r < b->rows; r++) {
-        int last = r, first = r;
-        for (int i = 0; i < b->rows; i++)
-            if (b->seq[i] == b->seq[r]) first = MIN(first, i), last = MAX(last, i);
-        const struct carried at = {w, g, layer, state_page(b, group, b->seq[r], b->pos[last])};
-        if (r == first) bring(&at, b, group, r);
+        const struct carried at = carried_at(b, r, &of, group);
         one_row(rounded, &at, x + (size_t)r * embd, att + (size_t)r * inner, &s);
-        const int own = state_page(b, group, b->seq[r], b->pos[r]);
-        if (b->pos[r] % KERN_PAGE == KERN_PAGE - 1 && own >= 0 && own != at.page)
-            memcpy(state_conv(g, own, layer), state_conv(g, at.page, layer), state_layer_bytes(g));
+        leave(b, r, &at, group);
+    }
+}
+
+void ref_conv_rows(bool rounded, const struct kern_batch *b, const struct kern_conv *w, const struct kern_group *g,
+                   int group, int layer, const float *x, float *att, void *dev_work)
+{
+    const size_t embd = (size_t)w->in.cols, channels = (size_t)state_channels(g);
+    const struct carried of = {.conv = w->dev_conv, .g = g, .layer = layer};
+    struct ref_work s;
+    assert(g->keys == 0 && (size_t)w->in.rows == 3 * channels);
+    ref_work_cut(&s, dev_work, w->in.cols, w->in.rows);
+    for (int r = 0; r < b->rows; r++) {
+        const struct carried at = carried_at(b, r, &of, group);
+        float *y = att + (size_t)r * channels;
+        ref_rms_norm(x + (size_t)r * embd, w->dev_norm, w->in.cols, w->eps, s.norm);
+        ref_matmul(rounded, &w->in, NULL, s.norm, &s);
+        for (size_t i = 0; i < channels; i++) s.mid[i] = (float)(s.out[i] * s.out[2 * channels + i]);
+        convolve(&at, s.mid, s.sum);
+        for (size_t i = 0; i < channels; i++) y[i] = (float)(s.out[channels + i] * s.sum[i]);
+        leave(b, r, &at, group);
     }
 }

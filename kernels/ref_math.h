@@ -43,8 +43,10 @@ double ref_gated(enum kern_act act, double gate, double up);
 /* v[n] becomes its softmax; sink: one more that takes part, or NULL. */
 void ref_softmax(double *v, int n, const float *sink);
 
-/* ref_delta.c: the steps gate and delta of kernels.h. */
+/* ref_delta.c: the steps gate, delta and conv of kernels.h. */
 void ref_gate_rows(bool rounded, int rows, const struct kern_gate *g, const float *x, float *att, void *dev_work);
 void ref_delta_rows(bool rounded, const struct kern_batch *b, const struct kern_delta *w, const struct kern_group *g,
                     int group, int layer, const float *x, float *att, void *dev_work);
+void ref_conv_rows(bool rounded, const struct kern_batch *b, const struct kern_conv *w, const struct kern_group *g,
+                   int group, int layer, const float *x, float *att, void *dev_work);
 #endif

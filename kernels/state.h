@@ -3,7 +3,8 @@
  *
  *     [layer]{ conv (taps - 1, channels): the oldest token's first | S (value head, dim of keys, dim of values) }
  *
- * of floats; each layer's begin at a multiple of 64 bytes.  Pages follow one another, page_bytes apart. */
+ * of floats, without S where a convolution is all (keys 0); each layer's begin at a multiple of 64 bytes.  Pages follow
+ * one another, page_bytes apart. */
 #ifndef STATE_H
 #define STATE_H
 #include "kernels/kernels.h"
@@ -21,7 +22,7 @@ static inline size_t state_conv_floats(const struct kern_group *g)
 
 static inline size_t state_head_floats(const struct kern_group *g)
 {
-    return (size_t)g->head_dim * (size_t)g->head_dim;
+    return g->keys ? (size_t)g->head_dim * (size_t)g->head_dim : 0;
 }
 
 static inline size_t state_layer_bytes(const struct kern_group *g)
@@ -35,8 +36,8 @@ static inline size_t state_page_bytes(const struct kern_group *g)
 {
     uint64_t bytes;
     if (g->layers <= 0 || g->taps < 2 || g->taps > KERN_TAPS) return 0;
-    if (g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX) return 0;
-    if (g->keys <= 0 || g->keys > KERN_VALUES || g->kv_heads <= 0 || g->kv_heads > KERN_VALUES) return 0;
+    if (g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX || g->keys < 0 || g->kv_heads <= 0) return 0;
+    if (g->keys > KERN_VALUES || g->kv_heads > (g->keys ? (int)KERN_VALUES : INT32_MAX / KERN_HEAD_MAX)) return 0;
     return size_mul((uint64_t)g->layers, state_layer_bytes(g), &bytes) || bytes > SIZE_MAX ? 0 : (size_t)bytes;
 }
 

@@ -9,6 +9,7 @@
 
 enum { ROWS = 64, SEQS = 3, STRIDE = 12, CTX = (STRIDE - 1) * KERN_PAGE, LAYERS = 2, MATS = 5 };
 
+/* keys 0: a convolution alone, whose one matrix is in qkv's place; of the others nothing is asked. */
 struct shape {
     int embd, keys, values, dim, taps;
     enum ktype type[MATS]; /* qkv, z, beta, alpha, gate */
@@ -30,6 +31,7 @@ struct world {
     struct kmat mat[MATS];
     struct kern_group group;
     struct kern_delta delta;
+    struct kern_conv conv;
     size_t slab_bytes, work_bytes;
     uint8_t *work;
     float *x, *att;
@@ -46,7 +48,7 @@ static float *floats(struct dice *dice, int n, float scale, float add)
 static struct weights draw(struct dice *dice, const struct shape *s)
 {
     const int channels = (2 * s->keys + s->values) * s->dim, inner = s->values * s->dim;
-    struct weights w = {.s = *s, .rows = {channels, inner, s->values, s->values, inner}};
+    struct weights w = {.s = *s, .rows = {s->keys ? channels : 3 * channels, inner, s->values, s->values, inner}};
     for (int i = 0; i < MATS; i++) {
         w.file[i] = rig_memory(rig_file_bytes(s->type[i], w.rows[i], s->embd));
         rig_weights(dice, s->type[i], w.rows[i], s->embd, w.file[i]);
@@ -66,7 +68,7 @@ static void undraw(struct weights *w)
     const struct shape *s = &w->s;
     for (int i = 0; i < MATS; i++) rig_release(w->file[i], rig_file_bytes(s->type[i], w->rows[i], s->embd));
     rig_release(w->norm, (size_t)s->embd * 4);
-    rig_release(w->conv, (size_t)(w->rows[0] * s->taps) * 4);
+    rig_release(w->conv, (size_t)((2 * s->keys + s->values) * s->dim * s->taps) * 4);
     rig_release(w->dt, (size_t)s->values * 4);
     rig_release(w->a, (size_t)s->values * 4);
     rig_release(w->head_norm, (size_t)s->dim * 4);
@@ -89,6 +91,7 @@ static struct world *open_world(const struct weights *w, const struct kern *k, c
     o->delta = (struct kern_delta){.dev_norm = w->norm, .eps = 1e-6f, .qkv = o->mat[0], .z = o->mat[1],
                                    .beta = o->mat[2], .alpha = o->mat[3], .dev_conv = w->conv, .dev_dt = w->dt,
                                    .dev_a = w->a, .dev_head_norm = w->head_norm, .by_key = s->by_key};
+    o->conv = (struct kern_conv){.dev_norm = w->norm, .eps = 1e-6f, .in = o->mat[0], .dev_conv = w->conv};
     o->group = (struct kern_group){.layers = LAYERS, .kv_heads = s->values, .head_dim = s->dim, .keys = s->keys,
                                    .taps = s->taps, .kv_type = KT_F32, .pages = SEQS * STRIDE};
     o->group.page_bytes = k->kv_page_bytes(&o->group);
@@ -144,7 +147,9 @@ static int step(struct world *o, const int *from, const int *to, bool all, int l
     memset(o->work, 0xff, o->work_bytes);
     memset(o->att, 0xff, (size_t)(ROWS * w->rows[1]) * 4);
     if (o->k->begin) CHECK_EQ(o->k->begin(o->d, NULL, &b, o->work, &err), 0);
-    CHECK_EQ(o->k->delta(o->d, NULL, &b, &o->delta, &o->group, 0, layer, o->x, o->att, o->work, &err), 0);
+    if (w->s.keys)
+        CHECK_EQ(o->k->delta(o->d, NULL, &b, &o->delta, &o->group, 0, layer, o->x, o->att, o->work, &err), 0);
+    else CHECK_EQ(o->k->conv(o->d, NULL, &b, &o->conv, &o->group, 0, layer, o->x, o->att, o->work, &err), 0);
     CHECK_EQ(o->k->fetch(o->d, NULL, NULL, NULL, 0, &err), 0); /* it is done */
     return n;
 }
@@ -169,6 +174,16 @@ static struct shape random_shape(struct dice *d)
     s.values = s.keys * (1 + dice_below(d, 3));
     for (int i = 0; i < MATS; i++) s.type[i] = types[dice_below(d, 6)];
     s.by_key = s.taps % 2;
+    return s;
+}
+
+/* Of a convolution alone: as many values as channels, of one each. */
+static struct shape random_conv(struct dice *d)
+{
+    struct shape s = random_shape(d);
+    s.keys = 0;
+    s.dim = 1;
+    s.values = 1 + dice_below(d, 200);
     return s;
 }
 
@@ -219,12 +234,6 @@ static void judge_shape(struct dice *dice, const struct shape *of, const struct 
     undraw(&w);
 }
 
-static void judge(struct dice *dice, const struct kern *k, const struct kern_config *cfg)
-{
-    const struct shape s = random_shape(dice);
-    judge_shape(dice, &s, k, cfg);
-}
-
 /* Of value heads that lie by their key heads, of which there are more and more than one. */
 static const struct shape lies_by_key = {.embd = 64, .keys = 2, .values = 6, .dim = 20, .taps = 4, .by_key = true};
 
@@ -248,10 +257,9 @@ static void in_passes(struct dice *dice, struct world *o, const int *end, bool a
 }
 
 /* What a pass leaves behind in the pages of its inside is what a sequence would have had that ended there. */
-static void goes_on(struct dice *dice, const struct kern *k)
+static void goes_on(struct dice *dice, const struct shape *s, const struct kern *k)
 {
-    const struct shape s = random_shape(dice);
-    struct weights w = draw(dice, &s);
+    struct weights w = draw(dice, s);
     struct world *o = open_world(&w, k, &(struct kern_config){.threads = 2});
     const size_t inner = (size_t)w.rows[1];
     const int none[SEQS] = {0}, far[SEQS] = {55}, third[SEQS] = {48}, end[SEQS] = {64}, second[SEQS] = {32};

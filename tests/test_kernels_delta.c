@@ -1,14 +1,24 @@
-/* test_kernels_delta.c - layers that keep a state, and gates of attention: the CPU's kernels judged by the reference;
- * the same bits for every cut of a prompt, in every instruction set, and from every state that was put aside. */
+/* test_kernels_delta.c - layers that keep a state, short convolutions among them, and gates of attention: the CPU's
+ * kernels judged by the reference; the same bits for every cut of a prompt, in every instruction set, and from every
+ * state that was put aside. */
 #include "tests/delta_rig.h"
+
+static void near_the_references(uint64_t seed, struct shape (*draw_shape)(struct dice *dice))
+{
+    struct dice dice = {seed};
+    for (size_t i = 0; i < RIG_ISAS; i++)
+        for (int round = 0; rig_isa(i) && round < (CHECK_SANITIZED ? 4 : 12); round++) {
+            const struct shape s = draw_shape(&dice);
+            judge_shape(&dice, &s, kern_cpu(), &(struct kern_config){.isa = rig_isas[i], .threads = 1 + round % 2});
+        }
+}
 
 TEST(states_and_what_comes_of_them_are_near_the_references_for_every_instruction_set)
 {
-    struct dice dice = {5};
-    for (size_t i = 0; i < RIG_ISAS; i++)
-        for (int round = 0; rig_isa(i) && round < (CHECK_SANITIZED ? 4 : 12); round++)
-            judge(&dice, kern_cpu(), &(struct kern_config){.isa = rig_isas[i], .threads = 1 + round % 2});
+    near_the_references(5, random_shape);
 }
+
+TEST(short_convolutions_are_near_the_references_for_every_instruction_set) { near_the_references(6, random_conv); }
 
 TEST(value_heads_may_lie_by_their_key_heads)
 {
@@ -17,11 +27,11 @@ TEST(value_heads_may_lie_by_their_key_heads)
         if (rig_isa(i)) judge_shape(&dice, &lies_by_key, kern_cpu(), &(struct kern_config){.isa = rig_isas[i]});
 }
 
-TEST(a_row_has_the_same_bits_in_every_cut_and_every_instruction_set)
+static void same_bits(uint64_t seed, struct shape (*draw_shape)(struct dice *dice))
 {
-    struct dice dice = {9};
+    struct dice dice = {seed};
     for (int round = 0; round < (CHECK_SANITIZED ? 2 : 5); round++) {
-        const struct shape s = random_shape(&dice);
+        const struct shape s = draw_shape(&dice);
         const int end[SEQS] = {20 + dice_below(&dice, 60), 1 + dice_below(&dice, 40), 48};
         struct weights w = draw(&dice, &s);
         const size_t n = (size_t)(SEQS * CTX) * (size_t)w.rows[1];
@@ -41,12 +51,16 @@ TEST(a_row_has_the_same_bits_in_every_cut_and_every_instruction_set)
     }
 }
 
+TEST(a_row_has_the_same_bits_in_every_cut_and_every_instruction_set) { same_bits(9, random_shape); }
+TEST(a_row_of_a_short_convolution_has_the_same_bits_too) { same_bits(10, random_conv); }
+
 TEST(a_sequence_goes_on_from_the_state_at_the_end_of_any_page)
 {
     struct dice dice = {3};
-    for (int round = 0; round < 3; round++) {
-        goes_on(&dice, kern_ref());
-        goes_on(&dice, kern_cpu());
+    for (int round = 0; round < 6; round++) {
+        const struct shape s = round % 2 ? random_conv(&dice) : random_shape(&dice);
+        goes_on(&dice, &s, kern_ref());
+        goes_on(&dice, &s, kern_cpu());
     }
 }
 

@@ -208,6 +208,7 @@ const struct kern *kern_cpu(void)
         .attn_in = cpu_attn_in,
         .attn = cpu_attn,
         .delta = cpu_delta,
+        .conv = cpu_conv,
         .gate = cpu_let,
         .project = cpu_project,
         .ffn = cpu_ffn,

@@ -144,10 +144,12 @@ int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn 
 /* mix.c: the same of a mixture, and the workspace that it takes at most; true: overflow. */
 int cpu_mix(struct kdev *d, int rows, const struct kern_ffn *w, float *x, void *work);
 bool cpu_mix_bytes(const struct kern_dims *dims, uint64_t *bytes);
-/* delta.c: and the workspace that these two take at most; true: overflow. */
+/* delta.c: and the workspace that these three take at most; true: overflow. */
 int cpu_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_delta *w,
               const struct kern_group *g, int group, int layer, const float *x, float *att, void *work,
               struct err *err);
+int cpu_conv(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_conv *w,
+             const struct kern_group *g, int group, int layer, const float *x, float *att, void *work, struct err *err);
 int cpu_let(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *x, float *att,
             void *work, struct err *err);
 bool cpu_delta_bytes(const struct kern_dims *dims, uint64_t *bytes);

@@ -1,5 +1,6 @@
 /* delta.c - layers that keep a state, and gates of attention.  Products are mat.c's; then channels are shared out, and
- * then the heads of each sequence, whose tokens follow one another.  state.h has the states' layout. */
+ * then, but where a convolution is all, the heads of each sequence, whose tokens follow one another.  state.h has the
+ * states' layout. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/state.h"
 #include <math.h>
@@ -14,11 +15,13 @@ struct span {
 struct delta_job {
     const struct kdev *d;
     const struct kern_batch *b;
-    const struct kern_delta *w;
+    const struct kern_delta *w; /* NULL: a convolution is all */
     const struct kern_group *g;
     int group, layer, spans;
     struct span *span; /* (spans) */
+    const float *dev_conv; /* (channels, taps) */
     float *qkv, *conv; /* (rows, channels): before and after */
+    float *bcv;        /* NULL, or (rows, 3 * channels): qkv is to be b * v, and after is c times the sum */
     float *z;          /* (rows, values * dim) */
     float *beta, *alpha; /* (rows, values) */
     float *att;        /* (rows, values * dim) */
@@ -91,15 +94,32 @@ static void write_old(const struct block *k, int r, int page)
         memcpy(to, channels_at(k, r - (g->taps - 2) + i), (size_t)k->n * sizeof *to);
 }
 
+/* The block's b of a row; c and v lie each `channels` further on. */
+static const float *bcv_at(const struct block *k, int r)
+{
+    return k->j->bcv + (size_t)(k->s->row + r) * 3 * (size_t)state_channels(k->j->g) + k->at;
+}
+
+/* What is convolved: one product of two numbers, the same bits however it is computed. */
+static void multiply(const struct block *k)
+{
+    const int channels = state_channels(k->j->g);
+    float *u = k->j->qkv + (size_t)k->s->row * (size_t)channels + k->at;
+    for (int r = 0; r < k->s->n; r++, u += channels) {
+        const float *b = bcv_at(k, r), *v = b + 2 * channels;
+        for (int i = 0; i < k->n; i++) u[i] = b[i] * v[i];
+    }
+}
+
 static void convolve(const struct block *k)
 {
     const struct delta_job *j = k->j;
-    const int taps = j->g->taps;
+    const int taps = j->g->taps, channels = state_channels(j->g);
     const float *in[KERN_TAPS];
-    float *to = j->conv + (size_t)k->s->row * (size_t)state_channels(j->g) + k->at;
-    for (int r = 0; r < k->s->n; r++, to += state_channels(j->g)) {
+    float *to = j->conv + (size_t)k->s->row * (size_t)channels + k->at;
+    for (int r = 0; r < k->s->n; r++, to += channels) {
         for (int i = 0; i < taps; i++) in[i] = channels_at(k, r - (taps - 1) + i);
-        j->d->isa->conv(in, k->w, taps, k->n, to);
+        j->d->isa->conv(in, k->w, taps, k->n, j->bcv ? bcv_at(k, r) + channels : NULL, to);
     }
 }
 
@@ -114,8 +134,9 @@ static void channel_blocks(void *arg, int first, int end, int who)
         k.at = item * BLOCK;
         k.n = MIN(BLOCK, state_channels(j->g) - k.at);
         for (int c = 0; c < k.n; c++)
-            for (int i = 0; i < taps; i++) k.w[i * k.n + c] = j->w->dev_conv[(k.at + c) * taps + i];
+            for (int i = 0; i < taps; i++) k.w[i * k.n + c] = j->dev_conv[(k.at + c) * taps + i];
         for (k.s = j->span; k.s < j->span + j->spans; k.s++) {
+            if (j->bcv) multiply(&k);
             read_old(&k);
             convolve(&k);
             for (int r = 0, page; r < k.s->n;) {
@@ -223,7 +244,8 @@ int cpu_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, co
     assert(w->qkv.rows == state_channels(g) && w->z.rows == g->kv_heads * g->head_dim && layer < g->layers);
     assert(w->beta.rows == g->kv_heads && w->alpha.rows == g->kv_heads);
     struct cpu_input in = cpu_input(d, b->rows, NULL, w->qkv.cols, x, w->dev_norm, w->eps, any_int, &work);
-    struct delta_job j = {.d = d, .b = b, .w = w, .g = g, .group = group, .layer = layer, .att = att};
+    struct delta_job j = {.d = d, .b = b, .w = w, .g = g, .group = group, .layer = layer, .dev_conv = w->dev_conv,
+                          .att = att};
     j.span = cpu_cut(&work, rows, sizeof *j.span);
     j.qkv = cpu_cut(&work, rows * (size_t)w->qkv.rows, sizeof *j.qkv);
     j.conv = cpu_cut(&work, rows * (size_t)w->qkv.rows, sizeof *j.conv);
@@ -235,6 +257,27 @@ int cpu_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, co
     cpu_mul(d, &in, out, (int)COUNT_OF(out), 0);
     crew_run(d->crew, (state_channels(g) + BLOCK - 1) / BLOCK, channel_blocks, &j);
     crew_run(d->crew, j.spans * g->kv_heads, heads, &j);
+    return 0;
+}
+
+int cpu_conv(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_conv *w,
+             const struct kern_group *g, int group, int layer, const float *x, float *att, void *dev_work,
+             struct err *err)
+{
+    (void)st, (void)err;
+    uint8_t *work = dev_work;
+    if (b->rows <= 0) return 0;
+    const size_t rows = (size_t)b->rows, channels = (size_t)state_channels(g);
+    assert(g->keys == 0 && (size_t)w->in.rows == 3 * channels && layer < g->layers);
+    struct cpu_input in = cpu_input(d, b->rows, NULL, w->in.cols, x, w->dev_norm, w->eps, cpu_is_int(w->in.type),
+                                    &work);
+    struct delta_job j = {.d = d, .b = b, .g = g, .group = group, .layer = layer, .dev_conv = w->dev_conv, .conv = att};
+    j.span = cpu_cut(&work, rows, sizeof *j.span);
+    j.bcv = cpu_cut(&work, rows * 3 * channels, sizeof *j.bcv);
+    j.qkv = cpu_cut(&work, rows * channels, sizeof *j.qkv);
+    cut_spans(&j);
+    cpu_mul(d, &in, &(struct cpu_out){&w->in, j.bcv}, 1, 0);
+    crew_run(d->crew, (state_channels(g) + BLOCK - 1) / BLOCK, channel_blocks, &j);
     return 0;
 }
 
@@ -277,7 +320,7 @@ bool cpu_delta_bytes(const struct kern_dims *n, uint64_t *bytes)
     *bytes = 0;
     if (!values) return false;
     if (channels > INT32_MAX || cpu_input_bytes(n->max_rows, n->embd, n->embd, &input)) return true;
-    const uint64_t floats = MAX(2 * channels + values * dim + 2 * values, wide);
+    const uint64_t floats = n->keys ? MAX(2 * channels + values * dim + 2 * values, wide) : 4 * channels;
     if (size_mul(rows, floats * sizeof(float) + sizeof(struct span), &own)) return true;
     return size_add(own, input, bytes) || size_add(*bytes, 6 * 64, bytes);
 }

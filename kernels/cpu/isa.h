@@ -135,8 +135,8 @@ struct cpu_isa {
     void (*gate)(enum kern_act act, const float *gate, const float *up, int n, float *h);
     /* y = y * sigmoid(gate) */
     void (*let)(const float *gate, int n, float *y);
-    /* y = silu(sum over j of w[j][i] * in[j][i]), in rising j by fma; w: (taps, n) */
-    void (*conv)(const float *const *in, const float *w, int taps, int n, float *y);
+    /* y = silu(sum over j of w[j][i] * in[j][i]), in rising j by fma; w: (taps, n).  times not NULL: y = times * sum */
+    void (*conv)(const float *const *in, const float *w, int taps, int n, const float *times, float *y);
     /* n tokens, one after the other; S: (dim of keys, dim of values).  Sums are over dim, in rising order by fma:
      *     known = S^T k,   news = beta * (v - decay * known),   S = fma(k, news, S * decay),   o = S^T q */
     void (*delta)(float *S, int dim, const struct isa_delta *token, int n);

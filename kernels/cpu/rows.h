@@ -253,12 +253,12 @@ static void row_kv_write(const float *k, const float *v, int dim, enum ktype kv,
 
 /* --------------------------------------------------------------------- states */
 
-static void row_conv(const float *const *in, const float *w, int taps, int n, float *y)
+static void row_conv(const float *const *in, const float *w, int taps, int n, const float *times, float *y)
 {
     for (int i = 0; i < n; i += LANES) {
         vf sum = vf_zero();
         for (int j = 0; j < taps; j++) sum = vf_fma(load_some(w + j * n + i, n - i), load_some(in[j] + i, n - i), sum);
-        store_some(y + i, n - i, vf_silu(sum));
+        store_some(y + i, n - i, times ? vf_mul(load_some(times + i, n - i), sum) : vf_silu(sum));
     }
 }
 

@@ -500,7 +500,7 @@ static int cuda_output(struct kdev *d, struct kstream *st, const struct kern_bat
     .slab_bytes = cuda_slab_bytes, .mat_bytes = pack_bytes, .kv_page_bytes = cuda_kv_page_bytes, \
     .host_bytes = sampler_host_bytes, .ready = cuda_ready, .share = cuda_share, .mat_load = cuda_mat_load, \
     .begin = cuda_begin, .embed = cuda_embed, .attn_in = cuda_attn_in, .attn = cuda_attn, .delta = cuda_delta, \
-    .gate = cuda_let, .project = cuda_project, \
+    .conv = cuda_conv, .gate = cuda_let, .project = cuda_project, \
     .ffn = cuda_ffn, .output = cuda_output, .sample = sampler_run
 
 const struct kern *kern_cuda(void)

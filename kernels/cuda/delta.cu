@@ -1,6 +1,6 @@
-/* delta.cu - layers that keep a state (struct kern_delta), and gates of attention.  A sequence's rows are neighbours:
- * blocks begin at each row, and those whose row is not the first of its sequence end at once.  Sums go over a head's
- * values in rising order, or in the fixed order of a block's reduction, whatever else is in the pass. */
+/* delta.cu - layers that keep a state (struct kern_delta, struct kern_conv), and gates of attention.  A sequence's rows
+ * are neighbours: blocks begin at each row, and those whose row is not the first of its sequence end at once.  Sums go
+ * over a head's values in rising order, or in the fixed order of a block's reduction, whatever else is in the pass. */
 #include "kernels/cuda/device.h"
 
 enum { CONV_THREADS = GPU_BLOCK(128), HEAD_THREADS = GPU_BLOCK(128), LET_THREADS = GPU_BLOCK(128), HEAD_MAX = 256 };
@@ -32,7 +32,7 @@ __device__ static int stop_at(const gpu_rows &at, const span &s, int i)
     return i + 1 == s.n || (s.first + i) % 16 == 15 ? page_of(at, s, s.first + i) : -1;
 }
 
-__device__ static float *layer_of(const gpu_delta &d, int page)
+template <typename STEP> __device__ static float *layer_of(const STEP &d, int page)
 {
     return reinterpret_cast<float *>(d.dev_slab + static_cast<size_t>(page) * d.page_bytes + d.layer_at);
 }
@@ -62,6 +62,36 @@ __global__ void conv_kernel(const __grid_constant__ gpu_delta d)
         float *to = page < 0 ? nullptr : layer_of(d, page) + c;
         for (int j = 0; to && j < old; j++) to[j * channels] = had[j];
     }
+}
+
+/* The same where a convolution is all: of b * v, and times c. */
+__global__ void short_kernel(const __grid_constant__ gpu_conv d)
+{
+    const int old = d.taps - 1, c = static_cast<int>(blockIdx.y * CONV_THREADS + threadIdx.x);
+    const span s = span_at(d.at, static_cast<int>(blockIdx.x));
+    float had[GPU_TAPS];
+    if (s.n == 0 || c >= d.channels) return;
+    const float *tail = s.first > 0 ? layer_of(d, page_of(d.at, s, s.first - 1)) : nullptr;
+    for (int j = 0; j < old; j++) had[j] = tail ? tail[j * d.channels + c] : 0;
+    for (int i = 0; i < s.n; i++) {
+        const size_t at = static_cast<size_t>(s.row + i) * static_cast<size_t>(d.channels), in = 3 * at;
+        const float *b = d.dev_bcv + in + c;
+        float sum = 0;
+        had[old] = __fmul_rn(b[0], b[2 * d.channels]);
+        for (int j = 0; j <= old; j++) sum = __fmaf_rn(d.dev_conv[c * d.taps + j], had[j], sum);
+        d.dev_att[at + static_cast<size_t>(c)] = __fmul_rn(b[d.channels], sum);
+        for (int j = 0; j < old; j++) had[j] = had[j + 1];
+        const int page = stop_at(d.at, s, i);
+        float *to = page < 0 ? nullptr : layer_of(d, page) + c;
+        for (int j = 0; to && j < old; j++) to[j * d.channels] = had[j];
+    }
+}
+
+int run_conv(struct gpu *g, const struct gpu_conv *c)
+{
+    const unsigned channels = static_cast<unsigned>(c->channels);
+    const dim3 blocks(static_cast<unsigned>(c->at.rows), (channels + CONV_THREADS - 1) / CONV_THREADS);
+    return launch(g, blocks, dim3(CONV_THREADS), 0, short_kernel, *c);
 }
 
 /* ---------------------------------------------------------------------------- heads */
@@ -196,6 +226,7 @@ int run_let(struct gpu *g, size_t n, const float *gate, float *att)
 int load_delta(void)
 {
     int rc = load(conv_kernel);
+    if (!rc) rc = load(short_kernel);
     if (!rc) rc = load(head_kernel);
     return rc ? rc : load(let_kernel);
 }

@@ -167,7 +167,7 @@ extern "C" const struct gpu_face *plimsoll_gpu_face(void)
     static const struct gpu_face face = {
         GPU_FACE, CUDART_VERSION, say,          devices,      bus,     open_gpu,  close_gpu, alive,    memory,
         take,     give,           upload,       fetch,        run_embed, run_norm, run_norm_add, run_quantise, run_mul,
-        run_heads, run_attn,      run_gate,     run_delta,    run_let, run_route, run_mul_mix,
+        run_heads, run_attn,      run_gate,     run_delta,    run_conv,   run_let, run_route, run_mul_mix,
         run_let_rows, run_mix,    run_sample,   blas_open,    run_blas};
     return &face;
 }

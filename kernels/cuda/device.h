@@ -168,6 +168,7 @@ int run_mul_mix(struct gpu *g, const struct gpu_mix *mix, bool placed, const str
 int run_heads(struct gpu *g, const struct gpu_heads *h);
 int run_attn(struct gpu *g, const struct gpu_attn *a);
 int run_delta(struct gpu *g, const struct gpu_delta *d);
+int run_conv(struct gpu *g, const struct gpu_conv *c);
 int run_let(struct gpu *g, size_t n, const float *gate, float *att);
 int run_route(struct gpu *g, const struct gpu_mix *m);
 int run_let_rows(struct gpu *g, int rows, int cols, const float *x, const float *w, float *let);

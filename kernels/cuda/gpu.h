@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 10 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 11 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -147,6 +147,17 @@ struct gpu_delta {
     float *dev_att;                       /* (rows, values * dim) */
 };
 
+/* The same of a convolution alone (struct kern_conv). */
+struct gpu_conv {
+    struct gpu_rows at;
+    uint8_t *dev_slab;
+    size_t page_bytes, layer_at;
+    int channels, taps;
+    const float *dev_conv; /* (channels, taps) */
+    const float *dev_bcv;  /* (rows, 3 * channels) */
+    float *dev_att;        /* (rows, channels) */
+};
+
 enum gpu_gate { GPU_SILU, GPU_GELU, GPU_OSS }; /* enum kern_act */
 
 /* How a row is chosen (struct kern_sample has the words), of what the device can: ids are within the vocabulary, and a
@@ -216,6 +227,7 @@ struct gpu_face {
     int (*gate)(struct gpu *g, size_t n, enum gpu_gate how, float *dev_gate, const float *dev_up,
                 struct gpu_act *dev_act);
     int (*delta)(struct gpu *g, const struct gpu_delta *d);
+    int (*conv)(struct gpu *g, const struct gpu_conv *c);
     /* att = att * sigmoid(gate), n values. */
     int (*let)(struct gpu *g, size_t n, const float *dev_gate, float *dev_att);
     /* From logits to experts, weights, places, rows and tiles: kern_route()'s choice, a row by itself. */

@@ -93,7 +93,7 @@ bool mix_lay(int rows, const struct kern_dims *dims, struct mix_layout *l);
 int mix_ffn(struct kdev *d, int rows, const struct kern_ffn *f, float *x, struct err *err);
 
 /* states.c: where the arrays of a layer that keeps a state lie in the scratch of a step, which a gate on attention needs
- * no more of (false: overflow); those steps. */
+ * no more of, nor a convolution's (false: overflow); those steps. */
 struct delta_layout {
     uint64_t normed, act, qkv, c, z, beta, alpha, end;
 };
@@ -101,6 +101,9 @@ bool delta_most(const struct kern_dims *n, int rows, struct delta_layout *l);
 int cuda_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_delta *w,
                const struct kern_group *g, int group, int layer, const float *x, float *att, void *dev_work,
                struct err *err);
+int cuda_conv(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_conv *w,
+              const struct kern_group *g, int group, int layer, const float *x, float *att, void *dev_work,
+              struct err *err);
 int cuda_let(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *x, float *att,
              void *dev_work, struct err *err);
 

@@ -4,7 +4,7 @@
 
 _Static_assert((int)GPU_TAPS == (int)KERN_TAPS, "both have the same bound");
 
-/* Of a gate the channels are what it lets through. */
+/* Of a gate the channels are what it lets through, of a convolution's layer the three numbers of each of its own. */
 static bool delta_lay(int rows, int embd, int channels, int inner, int values, struct delta_layout *l)
 {
     const uint64_t r = (uint64_t)rows;
@@ -21,7 +21,7 @@ static bool delta_lay(int rows, int embd, int channels, int inner, int values, s
 bool delta_most(const struct kern_dims *n, int rows, struct delta_layout *l)
 {
     const int64_t inner = (int64_t)n->values * n->state_dim, channels = 2 * (int64_t)n->keys * n->state_dim + inner;
-    const int64_t wide = MAX(channels, (int64_t)n->heads * n->head_dim);
+    const int64_t wide = n->keys ? MAX(channels, (int64_t)n->heads * n->head_dim) : 3 * channels;
     return wide <= INT32_MAX && delta_lay(rows, n->embd, (int)wide, (int)inner, n->values, l);
 }
 
@@ -56,6 +56,27 @@ int cuda_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, c
     if (!code) code = fast_mul(d, small, COUNT_OF(small));
     if (!code) code = d->face->delta(d->gpu, &step);
     return cuda_fail(d, code, "a layer that keeps a state", err);
+}
+
+int cuda_conv(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_conv *w,
+              const struct kern_group *g, int group, int layer, const float *x, float *att, void *dev_work,
+              struct err *err)
+{
+    struct delta_layout l = {0};
+    (void)st, (void)dev_work;
+    if (b->rows <= 0) return 0;
+    assert(g->keys == 0 && w->in.rows == 3 * state_channels(g) && layer < g->layers);
+    if (!delta_lay(b->rows, w->in.cols, w->in.rows, 0, 0, &l)) return err_set(err, -1, "a pass is too large");
+    struct gpu_act *act = is_plain(w->in.type) ? NULL : acts(d, l.act);
+    const struct gpu_mul m = mul_of(b->rows, &w->in, floats(d, l.normed), act, floats(d, l.qkv));
+    const struct gpu_conv step = {.at = rows_of(d, b, group), .dev_slab = g->dev_slab, .page_bytes = g->page_bytes,
+                                  .layer_at = (size_t)layer * state_layer_bytes(g), .channels = state_channels(g),
+                                  .taps = g->taps, .dev_conv = w->dev_conv, .dev_bcv = floats(d, l.qkv),
+                                  .dev_att = att};
+    int code = d->face->norm(d->gpu, b->rows, NULL, w->in.cols, x, w->dev_norm, w->eps, floats(d, l.normed), act);
+    if (!code) code = fast_mul(d, &m, 1);
+    if (!code) code = d->face->conv(d->gpu, &step);
+    return cuda_fail(d, code, "a short convolution", err);
 }
 
 int cuda_let(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *x, float *att,
