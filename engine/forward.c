@@ -79,7 +79,7 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
                                  .keys = m->keys,
                                  .values = m->values,
                                  .state_dim = m->state_dim};
-    if (m->values && !(k->delta && k->gate))
+    if (m->values && !(m->keys ? k->delta && k->gate : k->conv != NULL))
         return err_set(err, -1, "layers of this model keep a state, and backend %s has none yet: use --backend cpu",
                        k->name);
     if (plan_pages(f, pages, kv_type, err)) return -1;
@@ -154,6 +154,7 @@ static int run_layer(struct forward *f, const struct kern_batch *b, int i, struc
     float *x = floats(f, f->at_x), *att = floats(f, f->at_att);
     void *work = f->dev_work + f->at_work;
     int rc = l->delta.qkv.cols ? k->delta(f->d, NULL, b, &l->delta, g, group, layer, x, att, work, err)
+             : l->conv.in.cols ? k->conv(f->d, NULL, b, &l->conv, g, group, layer, x, att, work, err)
                                : run_attention(f, b, l, group, layer, err);
     if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, l->dev_attn_post, m->eps, att, x, work, err);
     const struct kern_ffn ffn = {.dev_norm = l->dev_ffn_norm, .dev_post = l->dev_ffn_post, .eps = m->eps,

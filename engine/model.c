@@ -14,6 +14,7 @@ static const struct model_arch archs[] = {
     {.name = "qwen3next", .neox = true, .head_norm = true, .delta = true, .by_key = true, .local = 4,
      .expert_ff = "expert_feed_forward_length", .mixture = true, .shared = true},
     {.name = "smollm3", .still = 4},
+    {.name = "lfm2", .neox = true, .head_norm = true, .conv = true},
     {.name = "phi3", .neox = true, .window = true, .fused = true, .longrope = true},
     {.name = "gpt-oss", .neox = true, .qkv_bias = true, .oss = true, .local = 2, .window_else = 128,
      .expert_ff = "expert_feed_forward_length", .mixture = true},
@@ -84,8 +85,8 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen2moe, qwen3, qwen3moe, "
-                       "qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, granite, granitemoe, gemma2 and gemma3 "
-                       "are", gguf_shown(p->g), m->arch);
+                       "qwen35, qwen35moe, qwen3next, smollm3, lfm2, phi3, gpt-oss, granite, granitemoe, gemma2 and "
+                       "gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -94,7 +95,14 @@ static int read_arch(struct planner *p)
     return 0;
 }
 
-/* One number for all layers, or one for each, all the same: as llama.cpp's converter has Granite 4's. */
+static int refuse_no_attention(const struct planner *p, int layers)
+{
+    return err_set(p->err, -1, "%s: none of its %d layers has attention: that is not supported", gguf_shown(p->g),
+                   layers);
+}
+
+/* One number for all layers, or one for each, all the same, as llama.cpp's converter has Granite 4's; but where there
+ * are convolutions: those have 0. */
 static int read_kv_heads(struct planner *p)
 {
     struct model *m = p->m;
@@ -102,18 +110,22 @@ static int read_kv_heads(struct planner *p)
     const int32_t *each;
     char key[96];
     uint64_t n;
+    int first = 0;
     snprintf(key, sizeof key, "%s.attention.head_count_kv", m->arch);
     if (gguf_int_array(p->g, key, &each, &n, NULL) != GGUF_OK)
         return model_key_int(p, "attention.head_count_kv", m->heads, 1, m->heads, &m->kv_heads);
     if (n != (uint64_t)blocks)
         return err_set(p->err, -1, "%s: key %s has %llu numbers for %d layers; one for each is needed",
                        gguf_shown(p->g), key, (unsigned long long)n, blocks);
-    if (each[0] < 1 || each[0] > m->heads) return refuse_int(p, key, each[0], 1, m->heads);
-    for (int i = 1; i < blocks; i++)
-        if (each[i] != each[0])
+    if (p->arch->conv) p->kv_each = each;
+    while (p->arch->conv && first < blocks - 1 && each[first] == 0) first++;
+    if (p->arch->conv && each[first] == 0) return refuse_no_attention(p, blocks);
+    if (each[first] < 1 || each[first] > m->heads) return refuse_int(p, key, each[first], 1, m->heads);
+    for (int i = first + 1; i < blocks; i++)
+        if (each[i] != each[first] && !(p->arch->conv && each[i] == 0))
             return err_set(p->err, -1, "%s: key %s[%d] is %d and the first is %d; one number for all layers is "
-                           "supported", gguf_shown(p->g), key, i, each[i], each[0]);
-    m->kv_heads = each[0];
+                           "supported", gguf_shown(p->g), key, i, each[i], each[first]);
+    m->kv_heads = each[first];
     return 0;
 }
 
@@ -155,6 +167,7 @@ static int read_window(struct planner *p)
     char key[96];
     const int every = p->arch->local;
     if (p->arch->delta) return model_states(p);
+    if (p->arch->conv) return model_convs(p);
     if (!p->arch->window && !every) return 0;
     int *out = every ? &m->local_window : &m->window;
     if (model_key_int(p, "attention.sliding_window", p->arch->window_else, 0, MODEL_MAX_CTX, out)) return -1;
@@ -361,18 +374,20 @@ static int plan_layer(struct planner *p, int i)
 {
     struct model *m = p->m;
     struct model_layer *l = &m->layer[i];
-    l->local = m->local_window != 0 && (i + 1) % p->every > 0;
+    l->local = m->local_window != 0 && (p->kv_each ? p->kv_each[i] == 0 : (i + 1) % p->every > 0);
     l->nth = l->local ? m->locals++ : i - m->locals;
-    if (l->local && p->arch->delta ? model_plan_delta(p, i) : plan_attention(p, i)) return -1;
-    return plan_feed(p, i);
+    const int rc = l->local && p->arch->delta ? model_plan_delta(p, i)
+                   : l->local && p->arch->conv ? model_plan_conv(p, i) : plan_attention(p, i);
+    return rc ? rc : plan_feed(p, i);
 }
 
 static int plan_tensors(struct planner *p, int n_vocab)
 {
     struct model *m = p->m;
+    const char *norm = p->arch->conv ? "token_embd_norm.weight" : "output_norm.weight"; /* so does llama.cpp call it */
     const struct model_want want[] = {
         {"token_embd.weight", &m->embed, NULL, n_vocab, m->embd, false, 0, 0, 0},
-        {"output_norm.weight", NULL, &m->dev_norm, m->embd, 1, false, 0, 0, 0},
+        {norm, NULL, &m->dev_norm, m->embd, 1, false, 0, 0, 0},
         {"output.weight", &m->output, NULL, n_vocab, m->embd, true, 0, 0, 0},
     };
     m->vocab = n_vocab;
@@ -423,9 +438,7 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab)
                                            : err_set(err, -1, "no memory for %d layers", m->layers);
     m->active = m->parameters - (uint64_t)m->layers * (uint64_t)(m->experts - m->used) * of_expert(&p);
-    if (!rc && m->locals == m->layers && p.arch->delta)
-        rc = err_set(err, -1, "%s: none of its %d layers has attention: that is not supported", gguf_shown(g),
-                     m->layers);
+    if (!rc && m->locals == m->layers && p.arch->delta) rc = refuse_no_attention(&p, m->layers);
     if (m->locals == m->layers) { /* too few for one that is not */
         m->window = m->local_window;
         m->local_window = m->locals = 0;

@@ -6,7 +6,7 @@
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen2moe, qwen3, which normalises each head of q and of k
  * before it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, qwen3next,
- * phi3, gpt-oss, granite, granitemoe, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF
+ * lfm2, phi3, gpt-oss, granite, granitemoe, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF
  * specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
  * name: to leave it out would give plausible wrong answers.
  *
@@ -38,6 +38,10 @@
  * that guesses at further tokens (nextn) is left where it is.  qwen3next (Qwen3-Next) is the same but for where things
  * lie: a state's value heads by their key head, beta and alpha by turns in one matrix.
  *
+ * lfm2 (Liquid AI's LFM2 and LFM2.5 of text): layers without KV heads, which head_count_kv tells one by one, have a
+ * short convolution, whose state is the last few values of each channel (struct kern_conv); the others have attention
+ * with norms of heads.  The norm before the output is token_embd_norm.  One with a window, and lfm2moe, are refused.
+ *
  * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; the same in short and in long contexts.
  * Only phi3's longrope (Ding et al., 2024) has a second set of factors, for contexts above the original: which is in
  * force is the context's size, as in llama.cpp, not how far a conversation has come, as in HF transformers, which then
@@ -67,7 +71,8 @@ struct model_layer {
     struct kern_attn_in attn; /* norm, q, k, v, biases, norms of heads, rope */
     struct kmat let;          /* (heads * head_dim, embd) the gate on what attention gives; cols 0: there is none */
     struct kern_delta delta;  /* qkv.cols > 0: it keeps a state, and has no attention */
-    struct kmat wo;           /* (embd, heads * head_dim), or of a state's values */
+    struct kern_conv conv;    /* in.cols > 0: it has a short convolution, and no attention */
+    struct kmat wo;           /* (embd, heads * head_dim), or of a state's values, or of a convolution's channels */
     const float *dev_bo;      /* or NULL */
     const float *dev_ffn_norm;
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff); of a mixture one expert's rows below the other's */
@@ -88,7 +93,7 @@ struct model {
     int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
     int local_window, locals; /* that of the local layers, and how many they are; 0: there are none; KV_STATES (kv.h):
                                  they keep a state */
-    int keys, values, state_dim, taps; /* of a state: struct kern_delta */
+    int keys, values, state_dim, taps; /* of a state: struct kern_delta; keys 0: of a convolution of so many `values` */
     float eps;
     float attn_scale;     /* what q * k is multiplied by: 1 / sqrt(head_dim), but for Granite and the largest Gemmas */
     float attn_cap, cap;  /* softcaps of scores and of logits; 0: none */

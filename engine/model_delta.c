@@ -1,4 +1,5 @@
-/* model_delta.c - what a file says of layers that keep a state: sizes, weights, and a block behind them. */
+/* model_delta.c - what a file says of layers that keep a state: sizes, weights, and a block behind them; the same of
+ * short convolutions. */
 #include "engine/kv.h"
 #include "engine/model_impl.h"
 
@@ -77,6 +78,39 @@ int model_plan_delta(struct planner *p, int i)
                        old);
     d->eps = m->eps;
     d->by_key = by_key;
+    return model_want_all(p, i, want, COUNT_OF(want), 1);
+}
+
+int model_convs(struct planner *p)
+{
+    struct model *m = p->m;
+    bool some = false;
+    char key[96];
+    if (model_key_int(p, "shortconv.l_cache", -1, 2, KERN_TAPS, &m->taps)) return -1;
+    if (model_key_int(p, "attention.sliding_window", 0, 0, 0, &(int){0})) return -1; /* no published one has any */
+    for (int i = 0; p->kv_each && i < m->layers; i++) some |= p->kv_each[i] == 0;
+    snprintf(key, sizeof key, "%s.attention.head_count_kv", m->arch);
+    if (!some)
+        return err_set(p->err, -1, "%s: key %s names no layer without KV heads: a model without convolutions is of "
+                       "another architecture", gguf_shown(p->g), key);
+    m->values = m->embd;
+    m->state_dim = 1;
+    m->local_window = KV_STATES;
+    return 0;
+}
+
+int model_plan_conv(struct planner *p, int i)
+{
+    struct model *m = p->m;
+    struct model_layer *l = &m->layer[i];
+    const struct model_want want[] = {
+        {"attn_norm.weight", NULL, &l->conv.dev_norm, m->embd, 1, false, 0, 0, 0},
+        {"shortconv.in_proj.weight", &l->conv.in, NULL, 3 * m->embd, m->embd, false, 0, 0, 0},
+        {"shortconv.conv.weight", NULL, &l->conv.dev_conv, m->taps, m->embd, false, 0, 0, 0},
+        {"shortconv.out_proj.weight", &l->wo, NULL, m->embd, m->embd, false, 0, 0, 0},
+        {"ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0, 0},
+    };
+    l->conv.eps = m->eps;
     return model_want_all(p, i, want, COUNT_OF(want), 1);
 }
 

@@ -2,7 +2,7 @@
  *
  *     model.c       keys to sizes, names to weights
  *     model_mix.c   those of a mixture of experts
- *     model_delta.c those of layers that keep a state
+ *     model_delta.c those of layers that keep a state, short convolutions among them
  *     model_rope.c  the frequencies of its rotation
  *     model_scales.c factors on what goes through it
  *     model_load.c  weights to the device */
@@ -32,6 +32,7 @@ struct model_arch {
     bool oss;        /* sinks, biases everywhere, an activation of its own; YaRN's ramp ends between pairs */
     bool delta;      /* local layers keep a state, and the others' q brings a gate */
     bool by_key;     /* its value heads lie by key head, and beta and alpha are one tensor */
+    bool conv;       /* layers without KV heads have a short convolution, and the output's norm has another name */
     int local;       /* the sliding window is in force in all layers but every local-th; 0: it is not so */
     int window_else; /* such a window where the file names none; 0: then there is none */
     double local_base; /* of the rotation in those layers, where the file names none; 0: it is that of the others */
@@ -53,6 +54,7 @@ struct planner {
     struct err *err;
     bool *used; /* (tensors of the file) */
     int every;  /* arch->local, or what the file says */
+    const int32_t *kv_each; /* (layers) KV heads of each, 0 where it has a convolution; NULL: all have some */
     int still;  /* arch->still, or 1: the file says that no layer rotates */
     int skipped; /* blocks behind the layers that are left where they are */
     int room;   /* of m->part */
@@ -81,6 +83,9 @@ int model_feed(struct planner *p);
 /* model_delta.c: sizes of states, after all others; a layer's weights that belong to its state. */
 int model_states(struct planner *p);
 int model_plan_delta(struct planner *p, int layer);
+/* The same of short convolutions. */
+int model_convs(struct planner *p);
+int model_plan_conv(struct planner *p, int layer);
 /* The tensors of a block that stands behind the layers are known, and not used. */
 void model_skip_block(struct planner *p, int block);
 

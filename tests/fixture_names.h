@@ -13,5 +13,6 @@ static const char *const fixture[] = {"llama-defaults", "llama-gqa",   "llama-he
                                       "gpt-oss",        "gpt-oss-mxfp4", "llama-iq4_nl", "llama-iq4_xs",
                                       "llama-q3_k",     "llama-q2_k",
                                       "qwen35",         "qwen35-q8_0", "qwen35moe",   "qwen35moe-q8_0", "qwen3next",
-                                      "qwen3next-q8_0", "qwen2moe",    "granite",     "granite-q8_0",   "granitemoe"};
+                                      "qwen3next-q8_0", "qwen2moe",    "granite",     "granite-q8_0",   "granitemoe",
+                                      "lfm2",           "lfm2-q8_0"};
 #endif

@@ -18,6 +18,12 @@ static const struct tiny MIXED = {.arch = "qwen35moe", .layers = 4, .embd = 64, 
 static const struct tiny NEXT = {.arch = "qwen3next", .layers = 4, .embd = 64, .heads = 2, .kv_heads = 1, .ff = 64,
                                  .type = KT_Q8_0, .seed = 6, .experts = 4, .used = 2, .shared = 32};
 
+/* Short convolutions, in four layers of six. */
+static const struct tiny LFM = {.arch = "lfm2", .layers = 6, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,
+                                .type = KT_F32, .tied = true, .seed = 7};
+static const struct tiny LFM_Q8 = {.arch = "lfm2", .layers = 4, .embd = 64, .heads = 2, .kv_heads = 1, .ff = 64,
+                                   .type = KT_Q8_0, .seed = 8};
+
 /* ------------------------------------------------------------------ sizes */
 
 TEST(states_are_beside_the_pool_of_tokens_and_in_the_ledger)
@@ -35,6 +41,22 @@ TEST(states_are_beside_the_pool_of_tokens_and_in_the_ledger)
     CHECK_EQ(i->kv_bytes_per_token, page / P);
     CHECK_EQ(i->kv_local_bytes, 3 * KV_STATE_PAGES * state);
     CHECK_EQ(i->kv_bytes, kern_cpu()->slab_bytes(s.pool_tokens / P * page + i->kv_local_bytes));
+    CHECK_EQ(i->ledger.bytes[LEDGER_KV], i->kv_bytes);
+    engine_local.close(e);
+}
+
+/* Of a convolution they are its last values alone, and a page of them is no larger for a longer context. */
+TEST(states_of_short_convolutions_are_a_few_values_of_each_channel)
+{
+    struct engine *e = win_open(&LFM, "cpu", KT_F16, (struct engine_config){.max_seqs = 3, .max_rows = 20});
+    const struct engine_info *i = engine_local.info(e);
+    const struct kern_group full = {.layers = 2, .kv_heads = 2, .head_dim = 16, .kv_type = KT_F16};
+    struct engine_snapshot s;
+    engine_local.snapshot(e, &s);
+    CHECK(i->window == 0 && i->states && i->local_window == 0 && i->local_layers == 4 && i->layers == 6);
+    CHECK_EQ(i->kv_local_bytes, 3 * KV_STATE_PAGES * 4 * (TINY_CACHE - 1) * 64 * sizeof(float));
+    CHECK_EQ(i->kv_bytes_per_token, kern_cpu()->kv_page_bytes(&full) / P);
+    CHECK_EQ(i->kv_bytes, kern_cpu()->slab_bytes(s.pool_tokens * i->kv_bytes_per_token + i->kv_local_bytes));
     CHECK_EQ(i->ledger.bytes[LEDGER_KV], i->kv_bytes);
     engine_local.close(e);
 }
@@ -70,6 +92,17 @@ TEST(agents_share_fronts_of_states_by_key_heads)
 {
     if (CHECK_SANITIZED) SKIP("the steps are those of the others, which are seen");
     win_share(&NEXT, "cpu", KT_Q8_0, 24 * P, 0);
+}
+TEST(agents_share_fronts_of_short_convolutions) { win_share(&LFM, "cpu", KT_F16, 24 * P, LATER); }
+TEST(agents_share_fronts_of_short_convolutions_q8_0)
+{
+    if (CHECK_SANITIZED) SKIP("the steps are those of the others, which are seen");
+    win_share(&LFM_Q8, "cpu", KT_F16, 24 * P, 0);
+}
+TEST(agents_share_fronts_of_short_convolutions_ref_f32)
+{
+    if (CHECK_SANITIZED) SKIP("the steps are those of the others, which are seen");
+    win_share(&LFM, "ref", KT_F32, 24 * P, 0);
 }
 TEST(agents_share_fronts_of_states_ref_f32) { win_share(&DELTA, "ref", KT_F32, 24 * P, LATER); }
 
@@ -161,6 +194,8 @@ TEST(those_put_aside_come_back_as_they_were)
     }
     win_tell(&MIXED, "cpu", KT_F16, t, SEQS, N);
     CHECK(win_park(&MIXED, "cpu", KT_F16, t, 26 * P, 0).recomputed > 0);
+    win_tell(&LFM, "cpu", KT_F16, t, SEQS, N);
+    CHECK(win_park(&LFM, "cpu", KT_F16, t, 26 * P, 1 << 22).recomputed > 0);
 }
 
 /* ------------------------------------------------------------------ what is refused */
@@ -180,14 +215,17 @@ TEST(policies_of_keys_and_values_refuse_states)
 
 TEST(a_backend_without_such_layers_says_so)
 {
-    struct kern lacks = *kern_ref();
-    struct err err = {0};
-    lacks.delta = NULL;
-    lacks.name = "some";
-    const struct engine_config cfg = {.model = win_file(&DELTA), .kv_type = KT_F16, .ctx = CTX, .max_seqs = 2,
-                                      .template = -1, .kernels = &lacks};
-    CHECK(!engine_local.open(&cfg, &err));
-    CHECK(strstr(err.text, "backend some has none yet: use --backend cpu"));
+    for (int conv = 0; conv < 2; conv++) {
+        struct kern lacks = *kern_ref();
+        struct err err = {0};
+        if (conv) lacks.conv = NULL;
+        else lacks.delta = NULL;
+        lacks.name = "some";
+        const struct engine_config cfg = {.model = win_file(conv ? &LFM : &DELTA), .kv_type = KT_F16, .ctx = CTX,
+                                          .max_seqs = 2, .template = -1, .kernels = &lacks};
+        CHECK(!engine_local.open(&cfg, &err));
+        CHECK(strstr(err.text, "backend some has none yet: use --backend cpu"));
+    }
 }
 
 CHECK_MAIN

@@ -229,13 +229,17 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/qwen35moe-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen3next.gguf", NULL},
         {"tests/fixtures/qwen3next-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen2moe.gguf", NULL},
         {"tests/fixtures/granite.gguf", NULL},      {"tests/fixtures/granite-q8_0.gguf", "q8_0"},
-        {"tests/fixtures/granitemoe.gguf", NULL}};
+        {"tests/fixtures/granitemoe.gguf", NULL},   {"tests/fixtures/lfm2.gguf", NULL},
+        {"tests/fixtures/lfm2-q8_0.gguf", "q8_0"}};
     static const struct { const char *file; int shared; struct plan_states states; } more[] = {
-        {"tests/fixtures/qwen35.gguf", 0, {2, 6, 16, 4, 8}}, {"tests/fixtures/qwen35-q8_0.gguf", 0, {4, 4, 32, 3, 16}},
-        {"tests/fixtures/qwen35moe.gguf", 40, {2, 4, 16, 4, 8}},
-        {"tests/fixtures/qwen35moe-q8_0.gguf", 64, {2, 2, 32, 4, 16}},
-        {"tests/fixtures/qwen3next.gguf", 48, {2, 6, 16, 4, 16}}, {"tests/fixtures/qwen2moe.gguf", 72, {0}},
-        {"tests/fixtures/qwen3next-q8_0.gguf", 32, {2, 4, 32, 3, 24}}};
+        {"tests/fixtures/qwen35.gguf", 0, {2, 6, 16, 4, 8, 0}},
+        {"tests/fixtures/qwen35-q8_0.gguf", 0, {4, 4, 32, 3, 16, 0}},
+        {"tests/fixtures/qwen35moe.gguf", 40, {2, 4, 16, 4, 8, 0}},
+        {"tests/fixtures/qwen35moe-q8_0.gguf", 64, {2, 2, 32, 4, 16, 0}},
+        {"tests/fixtures/qwen3next.gguf", 48, {2, 6, 16, 4, 16, 0}}, {"tests/fixtures/qwen2moe.gguf", 72, {0}},
+        {"tests/fixtures/qwen3next-q8_0.gguf", 32, {2, 4, 32, 3, 24, 0}},
+        {"tests/fixtures/lfm2.gguf", 0, {.taps = 3, .attention = 0x0c}},
+        {"tests/fixtures/lfm2-q8_0.gguf", 0, {.taps = 4, .attention = 0x05}}};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         struct plan_ask ask = ask_for(models[i].file, 300, 3, 1 << 30);
         struct plan p = plan_of(&ask);
@@ -287,7 +291,7 @@ TEST(plan_shapes_have_as_many_parameters_as_their_publishers_say)
         const int whole = s->layers - p.local_layers;
         CHECK_EQ(p.token_bytes, (uint64_t)(2 * 2 * whole * s->kv_heads * s->head_dim));
         CHECK(p.local_window == (p.local_layers > 0 ? s->window : 0));
-        CHECK_EQ(p.states, s->states.keys > 0);
+        CHECK_EQ(p.states, s->states.taps > 0);
         run++;
     }
     printf("  %d that it runs, %d that it does not\n", run, no);

@@ -48,6 +48,19 @@ static bool is_next(const struct tiny *t) { return strcmp(t->arch, "qwen3next") 
 
 static bool is_delta(const struct tiny *t) { return strncmp(t->arch, "qwen35", 6) == 0 || is_next(t); }
 
+static bool is_lfm(const struct tiny *t) { return strcmp(t->arch, "lfm2") == 0; }
+static bool convolves(const struct tiny *t, int layer) { return is_lfm(t) && layer % 3 < 2; }
+
+/* Of lfm2 for each layer, as converters write them. */
+static void kv_heads(struct gguf_make *m, const struct tiny *t)
+{
+    int32_t each[64];
+    CHECK(t->layers <= (int)COUNT_OF(each));
+    for (int i = 0; i < t->layers; i++) each[i] = convolves(t, i) ? 0 : t->kv_heads;
+    gguf_make_i32s(m, "lfm2.attention.head_count_kv", each, (uint64_t)t->layers);
+    gguf_make_u32(m, "lfm2.shortconv.l_cache", TINY_CACHE);
+}
+
 static void key_u32(struct gguf_make *m, const char *arch, const char *suffix, int v)
 {
     char key[96];
@@ -65,7 +78,8 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
     key_u32(m, t->arch, "embedding_length", t->embd);
     key_u32(m, t->arch, "feed_forward_length", t->ff);
     key_u32(m, t->arch, "attention.head_count", t->heads);
-    key_u32(m, t->arch, "attention.head_count_kv", t->kv_heads);
+    if (is_lfm(t)) kv_heads(m, t);
+    else key_u32(m, t->arch, "attention.head_count_kv", t->kv_heads);
     snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", t->arch);
     gguf_make_f32(m, key, 1e-5f);
     if (t->window) key_u32(m, t->arch, "attention.sliding_window", t->window);
@@ -214,18 +228,29 @@ static void recurrent(struct gguf_make *m, const struct tiny *t, int i, uint32_t
     vector(m, named(i, "post_attention_norm.weight"), t->embd, 1, 0.1f, seed);
 }
 
+static void convolution(struct gguf_make *m, const struct tiny *t, int i, uint32_t *seed)
+{
+    vector(m, named(i, "attn_norm.weight"), t->embd, 1, 0.1f, seed);
+    matrix(m, named(i, "shortconv.in_proj.weight"), t->type, t->embd, 3 * t->embd, seed);
+    matrix(m, named(i, "shortconv.conv.weight"), KT_F32, TINY_CACHE, t->embd, seed);
+    matrix(m, named(i, "shortconv.out_proj.weight"), t->type, t->embd, t->embd, seed);
+    vector(m, named(i, "ffn_norm.weight"), t->embd, 1, 0.1f, seed);
+}
+
 void tiny_tensors(struct gguf_make *m, const struct tiny *t)
 {
     uint32_t seed = t->seed;
     int q = t->embd, kv = t->embd / t->heads * t->kv_heads;
     matrix(m, "token_embd.weight", t->type, t->embd, TINY_VOCAB, &seed);
-    vector(m, "output_norm.weight", t->embd, 1, 0.1f, &seed);
+    vector(m, is_lfm(t) ? "token_embd_norm.weight" : "output_norm.weight", t->embd, 1, 0.1f, &seed);
     if (!t->tied) matrix(m, "output.weight", t->type, t->embd, TINY_VOCAB, &seed);
     for (int i = 0; i < t->layers; i++) {
         char name[64];
 #define NAME(suffix) (snprintf(name, sizeof name, "blk.%d.%s", i, suffix), name)
-        if (is_delta(t) && i % 4 < 3) {
-            recurrent(m, t, i, &seed);
+        const bool state = is_delta(t) && i % 4 < 3;
+        if (state || convolves(t, i)) {
+            if (state) recurrent(m, t, i, &seed);
+            else convolution(m, t, i, &seed);
             feed(m, t, i, &seed);
             continue;
         }
@@ -242,7 +267,7 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             vector(m, NAME("attn_k.bias"), kv, 0, 0.5f, &seed);
             vector(m, NAME("attn_v.bias"), kv, 0, 0.5f, &seed);
         }
-        if (strncmp(t->arch, "qwen3", 5) == 0 || strcmp(t->arch, "gemma3") == 0) {
+        if (strncmp(t->arch, "qwen3", 5) == 0 || strcmp(t->arch, "gemma3") == 0 || is_lfm(t)) {
             vector(m, NAME("attn_q_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
             vector(m, NAME("attn_k_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
         }

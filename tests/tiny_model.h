@@ -9,8 +9,8 @@ enum { TINY_BYTE0 = 3, TINY_SPACE = 259, TINY_IM_END = 261, TINY_VOCAB = 262 };
 void tiny_vocab(struct gguf_make *m, const char *chat_template); /* NULL: no template */
 
 struct tiny {
-    const char *arch; /* "llama", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "qwen3next", "phi3",
-                         "gpt-oss", "granite", "granitemoe", "gemma2" or "gemma3" */
+    const char *arch; /* "llama", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "qwen3next", "lfm2",
+                         "phi3", "gpt-oss", "granite", "granitemoe", "gemma2" or "gemma3" */
     int layers, embd, heads, kv_heads, ff;
     enum ktype type;  /* of all matrices: any usable one; embd, heads' dims and ff are a whole number of its blocks */
     bool tied;
@@ -22,6 +22,8 @@ struct tiny {
 };
 /* Of qwen35, qwen35moe and qwen3next, whose every fourth layer has attention, the others: */
 enum { TINY_KEYS = 2, TINY_VALUES = 4, TINY_STATE = 16, TINY_TAPS = 4 };
+/* Of lfm2, whose every third layer has attention, the others: */
+enum { TINY_CACHE = 3 };
 #define TINY_LLAMA                                                                                        \
     ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,         \
                    .type = KT_F32, .seed = 1})

@@ -186,6 +186,23 @@ static void put_states(struct header *h, const struct plan_shape *s)
     key_u32(h, s->arch, "rope.dimension_count", s->states.rotated);
 }
 
+static bool has_convs(const struct plan_shape *s) { return s->states.keys == 0 && s->states.taps > 0; }
+
+static bool convolves(const struct plan_shape *s, int layer)
+{
+    return has_convs(s) && !(s->states.attention >> layer & 1);
+}
+
+/* KV heads of each layer, where some have a convolution. */
+static void put_convs(struct header *h, const struct plan_shape *s)
+{
+    char key[96];
+    key_u32(h, s->arch, "shortconv.l_cache", s->states.taps);
+    snprintf(key, sizeof key, "%s.attention.head_count_kv", s->arch);
+    put_array(h, key, GGUF_I32, (uint64_t)s->layers);
+    for (int i = 0; i < s->layers; i++) put_u32(&h->keys, convolves(s, i) ? 0 : (uint32_t)s->kv_heads);
+}
+
 static void put_sizes(struct header *h, const struct plan_shape *s)
 {
     key_str(h, "general.architecture", s->arch);
@@ -201,7 +218,8 @@ static void put_sizes(struct header *h, const struct plan_shape *s)
     if (s->shared > 0) key_u32(h, s->arch, "expert_shared_feed_forward_length", s->shared);
     if (s->states.keys > 0) put_states(h, s);
     key_u32(h, s->arch, "attention.head_count", s->heads);
-    key_u32(h, s->arch, "attention.head_count_kv", s->kv_heads);
+    if (has_convs(s)) put_convs(h, s);
+    else key_u32(h, s->arch, "attention.head_count_kv", s->kv_heads);
     key_u32(h, s->arch, "attention.key_length", s->head_dim);
     key_u32(h, s->arch, "attention.value_length", s->head_dim);
     key_u32(h, s->arch, "context_length", s->ctx);
@@ -254,12 +272,18 @@ static bool has_more_bits(int layer, int layers)
     return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
 }
 
-/* A mix's type of attn_v: the more heads share one of K and V, the less it costs to give it more. */
+/* A mix's type of attn_v: the more heads share one of K and V, the less it costs to give it more.  Layers are counted
+ * that have one. */
 static enum ktype type_of_v(const struct plan_shape *s, struct plan_mix mix, int layer)
 {
     const bool shared = s->heads / s->kv_heads >= 4;
+    int layers = s->layers;
+    if (has_convs(s)) {
+        layer = __builtin_popcountll(s->states.attention & ((UINT64_C(1) << layer) - 1));
+        layers = __builtin_popcountll(s->states.attention);
+    }
     switch (mix.how) {
-    case PLAN_Q4_K_M: return has_more_bits(layer, s->layers) ? KT_Q6_K : KT_Q4_K;
+    case PLAN_Q4_K_M: return has_more_bits(layer, layers) ? KT_Q6_K : KT_Q4_K;
     case PLAN_Q3_K_M: return layer < 2 ? KT_Q5_K : KT_Q4_K;
     case PLAN_Q2_K: return shared ? KT_Q4_K : KT_Q3_K;
     case PLAN_IQ4: return shared ? KT_Q5_K : mix.type;
@@ -301,7 +325,7 @@ static void put_attention(struct header *h, const struct plan_shape *s, struct p
     const bool eight = mix.how != PLAN_ONE && s->experts == 8; /* beside which attention is small */
     const bool oss = is_arch(s, "gpt-oss"), apart = !is_arch(s, "phi3");
     const bool bias = oss || strncmp(s->arch, "qwen2", 5) == 0;
-    const bool head_norm = is_arch(s, "gemma3") || strncmp(s->arch, "qwen3", 5) == 0;
+    const bool head_norm = is_arch(s, "gemma3") || has_convs(s) || strncmp(s->arch, "qwen3", 5) == 0;
     const enum ktype t = rest_of(mix), keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : type_of_v(s, mix, i);
     const enum ktype out = eight ? KT_Q5_K : mix.how == PLAN_Q3_K_M ? KT_Q4_K : mix.how == PLAN_Q2_K ? KT_Q3_K : t;
     const bool gated = s->states.keys > 0; /* by what lies between q's rows */
@@ -347,6 +371,20 @@ static void put_delta(struct header *h, const struct plan_shape *s, struct plan_
     put_wanted(h, i, want, COUNT_OF(want));
 }
 
+/* A layer with a short convolution.  llama.cpp's mixes know no matrix of it. */
+static void put_conv(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
+{
+    const int embd = s->embd;
+    const enum ktype t = rest_of(mix);
+    const struct want want[] = {
+        {"attn_norm.weight", KT_F32, embd, 1, 1, true},
+        {"shortconv.in_proj.weight", t, embd, 3 * embd, 1, true},
+        {"shortconv.conv.weight", KT_F32, s->states.taps, embd, 1, true},
+        {"shortconv.out_proj.weight", t, embd, embd, 1, true},
+    };
+    put_wanted(h, i, want, COUNT_OF(want));
+}
+
 static void put_feed(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
 {
     const int n = MAX(s->experts, 1), embd = s->embd, ff = s->ff;
@@ -378,10 +416,11 @@ static void put_tensors(struct header *h, const struct plan_shape *s, struct pla
 {
     const enum ktype t = rest_of(mix), last = type_for(mix.how != PLAN_ONE ? KT_Q6_K : t, s->embd);
     put_tensor(h, "token_embd.weight", s->tied ? last : type_for(t, s->embd), s->embd, s->vocab, 1);
-    put_tensor(h, "output_norm.weight", KT_F32, s->embd, 1, 1);
+    put_tensor(h, has_convs(s) ? "token_embd_norm.weight" : "output_norm.weight", KT_F32, s->embd, 1, 1);
     if (!s->tied) put_tensor(h, "output.weight", last, s->embd, s->vocab, 1);
     for (int i = 0; i < s->layers; i++) {
         if (s->states.keys > 0 && (i + 1) % 4 > 0) put_delta(h, s, mix, i);
+        else if (convolves(s, i)) put_conv(h, s, mix, i);
         else put_attention(h, s, mix, i);
         put_feed(h, s, mix, i);
     }

@@ -4,15 +4,19 @@
 
 #define OTHER(arch, words) \
     "its architecture " arch " is not supported (" words \
-    "); llama, qwen2, qwen2moe, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, granite, " \
-    "granitemoe, gemma2 and gemma3 are"
+    "); llama, qwen2, qwen2moe, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, lfm2, phi3, gpt-oss, " \
+    "granite, granitemoe, gemma2 and gemma3 are"
 
 /* Experts, used, and width of one that is shared; key heads and value heads of states, their size, taps, and dimensions
  * of attention's heads that rotate. */
 #define DENSE 0, 0, 0, {0}
 #define MIX(experts, used) experts, used, 0, {0}
 #define BESIDE(experts, used, shared) experts, used, shared, {0}
-#define STATES(experts, used, shared, values) experts, used, shared, {16, values, 128, 4, 64}
+#define STATES(experts, used, shared, values) experts, used, shared, {16, values, 128, 4, 64, 0}
+/* Taps of short convolutions, and which layers have attention instead: bits. */
+#define CONVS(attention) 0, 0, 0, {0, 0, 0, 3, 0, attention}
+#define LFM2_16 0x5524   /* 2, 5, 8, 10, 12, 14 */
+#define LFM2_30 0x9222224 /* 2, 5, 9, 13, 17, 21, 24, 27 */
 
 const struct plan_shape plan_shapes[] = {
     /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words, parameters,
@@ -166,6 +170,15 @@ const struct plan_shape plan_shapes[] = {
      20914757184, MIX(32, 4)},
     {"gpt-oss-120b", "gpt-oss", NULL, 36, 2880, 64, 8, 64, 2880, 201088, 131072, 128, false, WORDS_QWEN2,
      116829156672, MIX(128, 4)},
+    /* LFM2.5's sizes are LFM2's; of its vocabulary nothing was measured: it is taken to be like SmolLM's */
+    {"lfm2-350m", "lfm2", NULL, 16, 1024, 16, 8, 64, 4608, 65536, 128000, 0, true, WORDS_SMOLLM, 354483968,
+     CONVS(LFM2_16)},
+    {"lfm2-700m", "lfm2", NULL, 16, 1536, 24, 8, 64, 6912, 65536, 128000, 0, true, WORDS_SMOLLM, 742489344,
+     CONVS(LFM2_16)},
+    {"lfm2-1.2b", "lfm2", NULL, 16, 2048, 32, 8, 64, 8192, 65536, 128000, 0, true, WORDS_SMOLLM, 1170340608,
+     CONVS(LFM2_16)},
+    {"lfm2-2.6b", "lfm2", NULL, 30, 2048, 32, 8, 64, 10752, 65536, 128000, 0, true, WORDS_SMOLLM, 2569272320,
+     CONVS(LFM2_30)},
     /* and those of Granite 4 */
     {"granite3.3-2b", "granite", NULL, 40, 2048, 32, 8, 64, 8192, 49159, 131072, 0, true, WORDS_SMOLLM,
      2533539840, DENSE},
@@ -188,6 +201,7 @@ const struct plan_shape plan_shapes[] = {
     {.name = "llama4-maverick", .why = OTHER("llama4", "chunked attention, a shared expert beside 128")},
     {.name = "glm-4.5-air", .why = OTHER("glm4moe", "a router of sigmoids with biases of their own")},
     {.name = "granite4.0-h-tiny", .why = OTHER("granitehybrid", "Mamba's states beside attention")},
+    {.name = "lfm2-8b-a1b", .why = OTHER("lfm2moe", "a router of sigmoids with biases of their own")},
     {.name = "gemma3n-e2b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
     {.name = "gemma3n-e4b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
 };

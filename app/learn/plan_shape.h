@@ -31,6 +31,7 @@ struct plan_shape {
     struct plan_states {
         int keys, values, dim, taps; /* of the layers but every fourth; 0: all have attention */
         int rotated;                 /* of a head's dimensions, in those that have it */
+        uint64_t attention;          /* keys 0 and taps > 0: bit i: layer i has it, and no short convolution */
     } states;
 };
 

@@ -75,6 +75,8 @@ class HF:
                           no_rope_layer_interval=other.get("still", 4))
         elif s.state:
             kind, config_kind = recurrent(s, config, other)
+        elif s.convs:
+            kind, config_kind = liquid(s, config)
         elif s.arch == "qwen3":
             kind, config_kind = transformers.Qwen3ForCausalLM, transformers.Qwen3Config
             config.update(head_dim=s.head_dim)
@@ -212,6 +214,17 @@ def recurrent(s, config, other):
                   linear_value_head_dim=dim, linear_num_key_heads=keys, linear_num_value_heads=values,
                   layer_types=["linear_attention" if s.recurrent(i) else "full_attention" for i in range(s.layers)])
     return transformers.Qwen3_5ForCausalLM, transformers.Qwen3_5TextConfig
+
+
+def liquid(s, config):
+    """HF's classes for LFM2."""
+    import transformers
+    rope = dict(rope_type="default", rope_theta=config.pop("rope_theta"))
+    config.update(norm_eps=config.pop("rms_norm_eps"), rope_parameters=rope, block_auto_adjust_ff_dim=False,
+                  conv_L_cache=s.convs[0], tie_embedding=s.tied,
+                  layer_types=["conv" if s.convolves(i) else "full_attention" for i in range(s.layers)])
+    config.pop("hidden_act")
+    return transformers.Lfm2ForCausalLM, transformers.Lfm2Config
 
 
 def oss(s, config, window, other):

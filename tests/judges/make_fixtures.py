@@ -55,7 +55,7 @@ def wrong_head_map(s, weights):
     for k, v in weights.items():
         if ".q_proj." in k:
             out[k] = by_head(v, order, 2 * s.head_dim if s.state else s.head_dim)
-        elif k.endswith(".o_proj.weight"):
+        elif k.endswith((".o_proj.weight", "self_attn.out_proj.weight")):
             out[k] = by_head(v, order, s.head_dim, axis=1)
     return out
 
@@ -245,6 +245,22 @@ def state_mistakes(s, weights):
     return out
 
 
+def conv_mistakes(s, weights):
+    taps = s.convs[0]
+    order = lambda *parts: lambda v: np.concatenate([np.split(v, 3)[i] for i in parts])  # noqa: E731
+    last = lambda v: v * (np.arange(taps) == taps - 1).astype(np.float32)  # noqa: E731
+    late = lambda v: np.roll(v, 1, axis=-1) * (np.arange(taps) > 0).astype(np.float32)  # noqa: E731
+    return [("a convolution of one token", moved_by(weights, "conv.conv.", last), {}),
+            ("the convolution from its end", moved_by(weights, "conv.conv.", lambda v: v[..., ::-1]), {}),
+            ("the convolution without its first token", moved_by(weights, "conv.conv.", late), {}),
+            ("c for v", moved_by(weights, "conv.in_proj.", order(0, 2, 1)), {}),
+            ("b for c", moved_by(weights, "conv.in_proj.", order(1, 0, 2)), {}),
+            ("another channel's c", moved_by(weights, "conv.in_proj.", lambda v: np.concatenate(
+                [np.roll(p, i == 1, axis=0) for i, p in enumerate(np.split(v, 3))])), {}),
+            ("no convolutions", zeroed(weights, "conv.out_proj."), {}),
+            ("gate and up swapped", swapped(weights, ".w1.", ".w3."), {})]
+
+
 def gained(s, weights):
     """q and k times longrope's gain where they do not rotate, as if it were the scores'."""
     gain = np.where(np.arange(s.head_dim) < s.turning, 1.0, s.longrope[1]).astype(np.float32)
@@ -288,14 +304,14 @@ def mistakes(s, weights):
            ("another rope base", weights, {"base": 10000.0 if s.base != 10000 else 20000.0}),
            ("attention lost", zeroed(weights, ".v_proj."), {}),
            ("first 16 positions lost", weights, {"lost": 16})]
-    if s.state:  # what is lost there is not a mask's to lose
-        out = out[:-1] + state_mistakes(s, weights)
+    if s.state or s.convs:  # what is lost there is not a mask's to lose
+        out = out[:-1] + (state_mistakes if s.state else conv_mistakes)(s, weights)
     if s.kv_heads > 1 and s.group > 1:
         out.append(("KV head h % kv_heads", wrong_head_map(s, weights), {}))
     out += [("no %s bias" % b, zeroed(weights, b + "_proj.bias"), {}) for b in s.biases]
-    out += [("plain %s norm" % n, ones(s, weights, "." + n + "_norm.weight"), {}) for n in s.normed]
+    out += [("plain %s norm" % n, ones(s, weights, "." + s.head_norm(n)), {}) for n in s.normed]
     if s.normed:
-        out.append(("the norms of q and k swapped", swapped(weights, ".q_norm.", ".k_norm."), {}))
+        out.append(("the norms of q and k swapped", swapped(weights, *("." + s.head_norm(n) for n in "qk")), {}))
     if s.llama3:
         out.append(("no rope factors", weights, {"llama3": ()}))
     if s.yarn:

@@ -30,7 +30,7 @@ ROUTER = "ffn_gate_inp"  # F32 in every file, as is what lets a shared expert th
 class Spec:
     name: str
     arch: str              # "llama", "smollm3", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe",
-                           # "qwen3next", "phi3", "gpt-oss", "granite", "granitemoe", "gemma2" or "gemma3"
+                           # "qwen3next", "lfm2", "phi3", "gpt-oss", "granite", "granitemoe", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -48,6 +48,7 @@ class Spec:
     yarn: tuple = ()          # rope scaling: (factor, original context)
     longrope: tuple = ()      # phi3: (original context, gain); the factors are longrope_factors()
     state: tuple = ()         # qwen35: (key heads, value heads, their size, taps of the convolution)
+    convs: tuple = ()         # lfm2: (taps, layers that have attention, gain of what the others have, a convolution)
     rotated: int = 0          # phi3, qwen35: dimensions of a head that rotate; 0: all
     window: int = 0           # a token sees itself and the window - 1 before it; 0: all before it
     local: float = 0.0        # gemma3: base of the layers with a window; 0: the file says nothing, which means 10000
@@ -77,7 +78,16 @@ class Spec:
     @property
     def normed(self):
         """What has a norm a head, before it is rotated; its weights are the same for all heads of a layer."""
-        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "gemma3") or self.state else ()
+        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "gemma3") or self.state or self.convs else ()
+
+    def head_norm(self, part):
+        """HF's name of that."""
+        return part + ("_layernorm.weight" if self.convs else "_norm.weight")
+
+    @property
+    def last_norm(self):
+        """HF's name of the norm before the output."""
+        return "model.embedding_norm.weight" if self.convs else "model.norm.weight"
 
     @property
     def gemma(self):
@@ -111,6 +121,10 @@ class Spec:
         """Does it keep a state?"""
         return bool(self.state) and layer % 4 < 3
 
+    def convolves(self, layer):
+        """Has it a short convolution?"""
+        return bool(self.convs) and layer not in self.convs[1]
+
     @property
     def query(self):
         """Attention's logits are divided by the root of this.  Gemma's 27B differ, known by their layers alone."""
@@ -129,6 +143,8 @@ class Spec:
         if self.gemma:
             return {"attn_norm": "input_layernorm", "post_attention_norm": "post_attention_layernorm",
                     "ffn_norm": "pre_feedforward_layernorm", "post_ffw_norm": "post_feedforward_layernorm"}
+        if self.convs:
+            return {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm"}
         return {"attn_norm": "input_layernorm",
                 "post_attention_norm" if self.oss or self.state else "ffn_norm": "post_attention_layernorm"}
 
@@ -197,6 +213,11 @@ def matrix_shapes(s, layer):
         "attn_v": ("self_attn.v_proj", (kv, s.embd), 1.0),
         "attn_output": ("self_attn.o_proj", (s.embd, q), 1.0),
     }
+    if s.convolves(layer):
+        out = {"shortconv.in_proj": ("conv.in_proj", (3 * s.embd, s.embd), s.convs[2]),
+               "shortconv.out_proj": ("conv.out_proj", (s.embd, s.embd), 1.0)}
+    elif s.convs:
+        out["attn_output"] = ("self_attn.out_proj", *out["attn_output"][1:])
     if s.state:
         out["attn_q"] = ("self_attn.q_proj", (2 * q, s.embd), peak)
     if s.recurrent(layer):
@@ -219,7 +240,9 @@ def matrix_shapes(s, layer):
     if s.experts:
         out[ROUTER] = ("mlp.router" if s.oss else "mlp.gate", (s.experts[0], s.embd), s.router)
     for part, (shape, gain) in feed.items():
-        if s.experts:
+        if s.convs:
+            out["ffn_" + part] = ("feed_forward." + {"gate": "w1", "up": "w3", "down": "w2"}[part], shape, gain)
+        elif s.experts:
             out["ffn_%s_exps" % part] = ("mlp.experts.%s_proj" % part, (s.experts[0], *shape), gain)
         else:
             out["ffn_" + part] = ("mlp.%s_proj" % part, shape, gain)
@@ -263,16 +286,19 @@ def draw(s, seed):
             w[linear + "dt_bias"] = normal(values, std=1.0)
             w[linear + "A_log"] = np.log(rng.uniform(0.02, 2, values)).astype(np.float32)
             w[linear + "norm.weight"] = norm(dim) + np.float32(s.shift)  # of this one HF has no 1
-        for part in () if s.recurrent(i) else s.normed:  # a norm takes the gain of q and k away, so it has one of its own
-            w[p + "self_attn.%s_norm.weight" % part] = s.gains[0] * norm(s.head_dim)
+        if s.convolves(i):
+            w[p + "conv.conv.weight"] = normal(s.embd, 1, s.convs[0], std=0.6)
+        for part in () if s.recurrent(i) or s.convolves(i) else s.normed:
+            # a norm takes the gain of q and k away, so it has one of its own
+            w[p + "self_attn." + s.head_norm(part)] = s.gains[0] * norm(s.head_dim)
         for hf in after:
             w[p + hf + ".weight"] = norm()
-    w["model.norm.weight"] = norm()
+    w[s.last_norm] = norm()
     if s.tied:
         # A random tied model says the token it has just read for ever: its embedding is still in the residual.  Random
         # signs in the last norm take that away; its size makes logits as wide as an untied model's.
         size = 3 / (math.sqrt(s.embd) * s.embd_std)
-        w["model.norm.weight"] *= (size * rng.choice([-1, 1], s.embd)).astype(np.float32)
+        w[s.last_norm] *= (size * rng.choice([-1, 1], s.embd)).astype(np.float32)
     else:
         w["lm_head.weight"] = normal(VOCAB, s.embd, std=3 / math.sqrt(s.embd))
     return {k: v - np.float32(s.shift) if k.endswith("norm.weight") else v for k, v in w.items()}
@@ -330,9 +356,12 @@ def names(s):
                 ("ssm_norm.weight", "norm.weight"))]
             out += norms[1:]
             continue
-        out += [(g + "attn_%s_norm.weight" % part, h + "self_attn.%s_norm.weight" % part, 0) for part in s.normed]
+        if s.convolves(i):
+            out += [(g + "shortconv.conv.weight", h + "conv.conv.weight", 0), *norms[1:]]
+            continue
+        out += [(g + "attn_%s_norm.weight" % part, h + "self_attn." + s.head_norm(part), 0) for part in s.normed]
         out += norms[1:]
-    out.append(("output_norm.weight", "model.norm.weight", 0))
+    out.append(("token_embd_norm.weight" if s.convs else "output_norm.weight", s.last_norm, 0))
     if not s.tied:
         out.append(("output.weight", "lm_head.weight", 0))
     return out
@@ -382,7 +411,8 @@ def write(s, seed, path):
     if s.shared:
         w.add_expert_shared_feed_forward_length(s.shared)
     w.add_head_count(s.heads)
-    key("head_count_kv", w.add_head_count_kv, [s.kv_heads] * s.layers if s.each else s.kv_heads)
+    each = [0 if s.convolves(i) else s.kv_heads for i in range(s.layers)]
+    key("head_count_kv", w.add_head_count_kv, each if s.each or s.convs else s.kv_heads)
     w.add_layer_norm_rms_eps(s.eps)
     key("freq_base", w.add_rope_freq_base, s.base)
     key("vocab_size", w.add_vocab_size, VOCAB)
@@ -412,6 +442,8 @@ def write(s, seed, path):
         w.add_ssm_inner_size(values * dim)
         w.add_full_attention_interval(4)
         w.add_rope_dimension_sections([s.turning // 2 - 2, 1, 1, 0])
+    if s.convs:
+        w.add_shortconv_l_cache(s.convs[0])
     if s.local:
         w.add_rope_freq_base_swa(s.local)
     if s.linear:
@@ -443,11 +475,13 @@ def write(s, seed, path):
             a = a[0]
         if s.state and name.startswith("blk."):
             a = by_turns(s, name, a)
+        if "shortconv.conv" in name:
+            a = a[:, 0, :]
         if name.endswith("norm.weight") and "ssm_norm" not in name:
             a = a + np.float32(s.shift)
         kind = TYPES[s.expert_type if s.expert_type and "_exps" in name else s.type]
         if a.ndim > 1 and kind != Q.F32 and ROUTER not in name and name.endswith(".weight") \
-                and "ssm_conv1d" not in name:
+                and "ssm_conv1d" not in name and "shortconv.conv" not in name:
             w.add_tensor(name, blocks.quantize(a, kind), raw_dtype=kind)
         else:
             w.add_tensor(name, a)
@@ -472,6 +506,8 @@ def read(s, path):
         a = a.reshape([int(n) for n in reversed(t.shape)])
         if s.state and name.startswith("blk."):
             a = by_turns(s, name, a, undo=True)
+        if "shortconv.conv" in name:
+            a = a[:, None, :]
         if name.endswith("norm.weight") and "ssm_norm" not in name:
             a = a - np.float32(s.shift)
         if "gate_inp_shexp" in name:
