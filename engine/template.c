@@ -95,6 +95,7 @@ static struct part part_of(const struct prompt *p)
     const bool gap = p->kind == TEMPLATE_MISTRAL3 && p->msg != p->last;
     if (turns_has(p->kind)) return turns_part(p, p->msg);
     if (p->kind == TEMPLATE_HARMONY) return harmony_part(p, p->msg);
+    if (p->kind == TEMPLATE_LFM25) return lfm_part(p, p->msg);
     return (struct part){0, p->msg->len, gap ? 2 : 0};
 }
 
@@ -403,6 +404,7 @@ bool template_joins(enum template_kind k, const struct msg *m, const struct msg 
     if (turns_has(k)) return turns_joins(k, m, next);
     if (k == TEMPLATE_HARMONY) return harmony_joins(m, next);
     if (k == TEMPLATE_GRANITE30 || k == TEMPLATE_GRANITE3 || k == TEMPLATE_GRANITE4) return granite_joins(k, m, next);
+    if (k == TEMPLATE_LFM2 || k == TEMPLATE_LFM25) return lfm_joins(m, next);
     if (k == TEMPLATE_MISTRAL3 && m->role == ROLE_SYSTEM && !m->tools && next->role == ROLE_USER) return true;
     return k == TEMPLATE_RAW || (m->role == ROLE_TOOL && next->role == ROLE_TOOL);
 }
@@ -444,6 +446,8 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_GRANITE30:
     case TEMPLATE_GRANITE3:
     case TEMPLATE_GRANITE4: granite_write(p, msgs, n, open); break;
+    case TEMPLATE_LFM2:
+    case TEMPLATE_LFM25: lfm_write(p, msgs, n, open); break;
     case TEMPLATE_HARMONY: harmony_write(p, msgs, n, open); break;
     case TEMPLATE_LLAMA2:
     case TEMPLATE_MISTRAL1:

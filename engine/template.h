@@ -2,9 +2,9 @@
  *
  * Families known: ChatML (and Qwen 3.5's and Qwen3-Coder's own), Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM
  * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4), Zephyr (and TinyLlama), Granite
- * (3.0; 3.1 to 3.3; 4) and harmony (gpt-oss).  A file's tokenizer.chat_template is recognised by the marks it uses; it
- * is never executed.  A family that is not known is refused by name.  A file without a template is a plain text model:
- * messages are joined as they stand (RAW).
+ * (3.0; 3.1 to 3.3; 4), LFM2 and LFM2.5, and harmony (gpt-oss).  A file's tokenizer.chat_template is recognised by the
+ * marks it uses; it is never executed.  A family that is not known is refused by name.  A file without a template is a
+ * plain text model: messages are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
  * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1, Zephyr) a
@@ -28,7 +28,8 @@ struct msg {
     size_t len;
     size_t summary; /* of a system message: how many of its last bytes are a summary; more than len means len */
     /* Where a family has marks of its own for them (Mistral, harmony); others write the text as any of its role: */
-    bool tools;     /* a system message is the list of tools: v3 has it before the system text, others behind it */
+    bool tools;     /* a system message is the list of tools: v3 has it before the system text, others behind it, and
+                       LFM's in its turn */
     uint64_t call;  /* this assistant's message is a call of a tool, and its number; of a result, its call's; 0: none */
     enum effort effort; /* of the first message of all: what is asked of the model */
     size_t name;    /* of harmony's calls and results, and Mistral's calls of v11 and later: the tool's is so long, and
@@ -48,6 +49,7 @@ enum template_kind {
     TEMPLATE_ZEPHYR,
     TEMPLATE_QWEN35, TEMPLATE_QWEN3_CODER, /* ChatML, with calls of tools in tags (memory/forms.h) */
     TEMPLATE_GRANITE30, TEMPLATE_GRANITE3, TEMPLATE_GRANITE4, /* 3.0; 3.1 to 3.3; 4 */
+    TEMPLATE_LFM2, TEMPLATE_LFM25, /* ChatML, with calls as Python writes them (memory/forms.h) */
     TEMPLATE_KINDS
 };
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama2", "mistral-v1", ... */

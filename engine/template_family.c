@@ -9,7 +9,7 @@ static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant"
 static const char *const template_names[TEMPLATE_KINDS] = {
     "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
     "phi3", "phi4", "harmony", "mistral-v11", "mistral-v13", "zephyr", "qwen3.5", "qwen3-coder", "granite3.0",
-    "granite3", "granite4"};
+    "granite3", "granite4", "lfm2", "lfm2.5"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -55,7 +55,10 @@ static bool is_chatml(enum template_kind k)
 
 bool template_marks_calls(enum template_kind k) { return k == TEMPLATE_MISTRAL11 || k == TEMPLATE_MISTRAL13; }
 
-bool template_retells(enum template_kind k) { return is_chatml(k) || k == TEMPLATE_HARMONY; }
+bool template_retells(enum template_kind k)
+{
+    return is_chatml(k) || k == TEMPLATE_LFM25 || k == TEMPLATE_HARMONY;
+}
 
 const char *template_stop(enum template_kind k)
 {
@@ -86,6 +89,8 @@ static const struct family {
     {"another deepseek", -1, {TEMPLATE_DEEPSEEK_ASSISTANT}},
     {"harmony", TEMPLATE_HARMONY, {"<|start|>", "<|message|>"}},
     {"phi4", TEMPLATE_PHI4, {"<|im_start|>", "<|im_sep|>"}},
+    {"lfm2", TEMPLATE_LFM2, {"<|im_start|>", "<|tool_list_start|>"}},
+    {"lfm2.5", TEMPLATE_LFM25, {"<|im_start|>", "List of tools: "}},
     {"chatml", TEMPLATE_CHATML, {"<|im_start|>", "<|im_end|>"}},
     {"llama3", TEMPLATE_LLAMA3, {"<|start_header_id|>", "<|end_header_id|>"}},
     {"llama4", -1, {"<|header_start|>"}},
@@ -126,6 +131,7 @@ static const struct family *family_of(struct gguf_str s)
 #define MISTRAL_TOKENS "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", \
                        "[TOOL_RESULTS]", "[/TOOL_RESULTS]"
 #define GRANITE_TOKENS "<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>"
+#define LFM_TOKENS "<|startoftext|>", "<|im_start|>", "<|im_end|>", "<|tool_call_start|>", "<|tool_call_end|>"
 static const char *const needs[TEMPLATE_KINDS][15] = {
     [TEMPLATE_CHATML] = {"<|im_start|>", "<|im_end|>"},
     [TEMPLATE_LLAMA2] = {"<s>", "</s>"},
@@ -147,6 +153,9 @@ static const char *const needs[TEMPLATE_KINDS][15] = {
     [TEMPLATE_GRANITE30] = {GRANITE_TOKENS},
     [TEMPLATE_GRANITE3] = {GRANITE_TOKENS},
     [TEMPLATE_GRANITE4] = {GRANITE_TOKENS},
+    [TEMPLATE_LFM2] = {LFM_TOKENS, "<|tool_list_start|>", "<|tool_list_end|>", "<|tool_response_start|>",
+                       "<|tool_response_end|>"},
+    [TEMPLATE_LFM25] = {LFM_TOKENS},
 };
 
 int template_check(enum template_kind k, const struct vocab *v, struct err *err)
@@ -166,8 +175,8 @@ static int refuse_family(const struct gguf *g, const char *name, struct err *err
 {
     return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, qwen3.5, qwen3-coder, llama2, "
                       "llama3, mistral-v1, mistral-v3, mistral-v7, mistral-v11, mistral-v13, deepseek, gemma, phi3, "
-                      "phi4, zephyr, granite3.0, granite3, granite4 and harmony (--template NAME writes one of these "
-                      "all the same)", chat_key, name);
+                      "phi4, zephyr, granite3.0, granite3, granite4, lfm2, lfm2.5 and harmony (--template NAME writes "
+                      "one of these all the same)", chat_key, name);
 }
 
 /* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)

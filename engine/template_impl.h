@@ -2,7 +2,8 @@
  *
  *     messages -> [template.c: the families]  -> special ids, runs of text -> vocab_encode_to(), or a counter
  *              -> [template_turns.c: turns of more than one message]      ->
- *              [template_phi.c, template_zephyr.c, template_granite.c]     ->
+ *              [template_phi.c, template_zephyr.c, template_granite.c,     ->
+ *               template_lfm.c]
  *              [template_harmony.c: messages with heads]                   ->
  *              (template_family.c: names, and which family a file asks for) */
 #ifndef TEMPLATE_IMPL_H
@@ -66,6 +67,11 @@ void zephyr_write(struct prompt *p, const struct msg *msgs, int n, bool open);
 /* template_granite.c */
 bool granite_joins(enum template_kind k, const struct msg *m, const struct msg *next);
 void granite_write(struct prompt *p, const struct msg *msgs, int n, bool open);
+
+/* template_lfm.c */
+bool lfm_joins(const struct msg *m, const struct msg *next);
+void lfm_write(struct prompt *p, const struct msg *msgs, int n, bool open);
+struct part lfm_part(const struct prompt *p, const struct msg *m);
 
 /* template_harmony.c.  HARMONY_SYSTEM: bytes of the longest run that is no message's. */
 enum { HARMONY_SYSTEM = 320 };

@@ -245,18 +245,21 @@ static const char *const turn_mark[] = {
     "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|python_tag|>", "<|user|>", "<|assistant|>",
     "<|system|>", "<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>", "<|channel|>", "<|constrain|>",
     "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>",
-    "<|start_of_role|>", "<|end_of_role|>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
+    "<|start_of_role|>", "<|end_of_role|>", "<|startoftext|>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
     "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]",
     TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT, TEMPLATE_DEEPSEEK_END,
 };
 /* What a template frames outside text with, and what Phi-4-mini knows tools by, though its template here writes none of
- * it.  The model may write it, so it stays visible; outside text may not. */
+ * it.  The model may write it, so it stays visible; outside text may not.  LFM2's marks of a call are among these, since
+ * its template writes them in what the model said alone. */
 static const char *const frame_mark[] = {"<tool_response>", "</tool_response>", "<|tool|>", "<|/tool|>",
-                                         "<|tool_call|>", "<|/tool_call|>", "<|tool_response|>"};
+                                         "<|tool_call|>", "<|/tool_call|>", "<|tool_response|>",
+                                         "<|tool_list_start|>", "<|tool_list_end|>", "<|tool_call_start|>",
+                                         "<|tool_call_end|>", "<|tool_response_start|>", "<|tool_response_end|>"};
 
-/* What a model writes around a call of a tool is text that is read: some files declare it control (Granite 4's, of some
- * versions), others, and Qwen's, user-defined. */
-static const char *const call_mark[] = {"<tool_call>", "</tool_call>"};
+/* What a model writes around a call of a tool is text that is read: some files declare it control (LFM2's, and Granite
+ * 4's, of some versions), others, and Qwen's, user-defined. */
+static const char *const call_mark[] = {"<tool_call>", "</tool_call>", "<|tool_call_start|>", "<|tool_call_end|>"};
 
 static const char *const end_mark[] = {"<|im_end|>",      "<|eot_id|>",    "<|eom_id|>",
                                        "<|end_of_text|>", "<|endoftext|>", "</s>", TEMPLATE_DEEPSEEK_END,

@@ -123,6 +123,13 @@ static void add_marks(struct vocab_make *m)
     vocab_make_add(m, "<|start_of_role|>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<|end_of_role|>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<|end_of_text|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|startoftext|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|tool_list_start|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|tool_list_end|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|tool_call_start|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|tool_call_end|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|tool_response_start|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|tool_response_end|>", VOCAB_CONTROL, 0);
 }
 
 static struct vocab *open_spm(void)
@@ -507,7 +514,7 @@ enum { MSGS = 6 };
 /* The families whose neighbouring messages share turns, and those that have ChatML's for results alone. */
 static const enum template_kind turned[] = {TEMPLATE_LLAMA2, TEMPLATE_MISTRAL1, TEMPLATE_GEMMA, TEMPLATE_PHI3,
                                             TEMPLATE_PHI4, TEMPLATE_HARMONY, TEMPLATE_ZEPHYR, TEMPLATE_GRANITE30,
-                                            TEMPLATE_GRANITE4};
+                                            TEMPLATE_GRANITE4, TEMPLATE_LFM2, TEMPLATE_LFM25};
 
 static int draw_messages(struct buf text[MSGS], struct msg msgs[MSGS])
 {

@@ -130,7 +130,7 @@ TEST(other_templates_are_refused_by_name)
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
         CHECK(strstr(err.text, "chatml, qwen3.5, qwen3-coder, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, "
                                "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4, zephyr, granite3.0, "
-                               "granite3, granite4 and harmony"));
+                               "granite3, granite4, lfm2, lfm2.5 and harmony"));
     }
 }
 
