@@ -177,11 +177,12 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
  * an answer may be JSON too; what is no such call is FORMS_OTHER.  Granite 3 may write such a list behind a token of
  * its own; it is told of tools and calls in our form.  Qwen's is ours, up to Qwen 3; Qwen 3.5 and Qwen3-Coder write
- * tags (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h).  Of ours at the end of
- * an answer, where a line begins with it, the model may have said something before. */
+ * tags, and LFM2 Python (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h).  Of
+ * ours at the end of an answer, where a line begins with it, the model may have said something before. */
 enum form_calls { /* that, or ours */
     FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL11, FORM_CALLS_QWEN35,
-    FORM_CALLS_QWEN3_CODER, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_GRANITE3, FORM_CALLS_ANY
+    FORM_CALLS_QWEN3_CODER, FORM_CALLS_LFM2, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_GRANITE3,
+    FORM_CALLS_ANY
 };
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);
@@ -195,10 +196,15 @@ static inline bool forms_in_list(enum form_calls how)
 /* All calls of an answer, in their order: where a model makes several at once, each is said by some bytes of the text,
  * with what stands before it.  In our form they stand one behind the other at the end, in Llama's with nothing else; in
  * Mistral's list they are not apart (from and end are 0); by tokens and in tags there may be words before one, by
- * tokens a <think> ... </think> too, in which nothing is a call.  What is one call forms_read_call_as() says: then it
- * is the whole text.  0, or as there; out is for forms_calls_free(). */
+ * tokens a <think> ... </think> too, in which nothing is a call.  In Python's there may be words behind the last as
+ * well, and calls of one list are each written anew (said).  What is one call forms_read_call_as() says: then it is the
+ * whole text.  0, or as there; out is for forms_calls_free(). */
 struct form_calls_said {
-    struct form_call_said { struct form_call call; size_t from, end; } *v;
+    struct form_call_said {
+        struct form_call call;
+        size_t from, end;
+        char *said; /* NULL: these bytes; else what says it, NUL-terminated */
+    } *v;
     size_t n, cap;
 };
 int forms_read_calls(enum form_calls how, const char *text, size_t len, struct form_calls_said *out, struct err *err);
@@ -278,6 +284,37 @@ size_t forms_tags_end(const char *text, size_t len);
 int forms_tags_tools(enum form_calls how, const char *const *names, int n, struct buf *out, struct err *err);
 void forms_tags_list(enum form_calls how, struct form_text tools, struct buf *out);
 void forms_tags_call(const struct form_call *c, struct buf *out);
+
+/* Calls as Python writes them, in a list between two marks, which are tokens; before, between and behind lists there
+ * may be words:
+ *
+ *     <|tool_call_start|>[NAME(KEY="a text", n=3, all=True, of=[1, None], {"in": 'dicts'})]<|tool_call_end|>
+ *
+ * Names and keys are words (form_is_name()).  Texts have Python's quotes and escapes, and may have line breaks; a tuple
+ * is a list; JSON's true, false and null are read too, and of the calls those in JSON ({"name": NAME, "arguments":
+ * {...}}).  What Python computes (1 + 1, f-strings, names of variables), arguments without a name, and a list that was
+ * cut are no calls; a list that is whole may lack its last mark at the text's end. */
+#define FORMS_PYTHON_OPEN "<|tool_call_start|>"
+#define FORMS_PYTHON_CLOSE "<|tool_call_end|>"
+static inline bool forms_in_python(enum form_calls how) { return how == FORM_CALLS_LFM2; }
+
+/* Whether the tools are a message of their own (struct msg). */
+static inline bool forms_has_tools_apart(enum form_calls how)
+{
+    return how == FORM_CALLS_MISTRAL3 || how == FORM_CALLS_MISTRAL7 || forms_by_tokens(how) || forms_in_python(how);
+}
+
+/* Reads the list that a text begins with; then *t is what stands behind it.  Appended to l, not said apart.  0,
+ * FORMS_BAD or FORMS_NO_MEMORY, and both are as they were. */
+int forms_read_python(struct form_text *t, struct form_calls_said *l, struct err *err);
+/* Where at or behind `at` a list begins in a text that goes on, or may with more of it; len: nowhere. */
+size_t forms_python_begin(const char *text, size_t at, size_t len);
+/* How many bytes of a text are its lists, and what stands before and between them; 0: forms_read_call_as() finds
+ * none. */
+size_t forms_python_end(const char *text, size_t len);
+/* What such a model is told of calls that it made, all in one list.  One whose names are no words is JSON there;
+ * arguments that are no object are one argument. */
+void forms_python_calls(const struct form_call *c, size_t n, struct buf *out);
 
 /* 0, or -1: err says what tools.json does not allow: the tool, an argument of it, its type, or one that lacks. */
 int forms_check_call(const struct form_call *c, struct err *err);

@@ -27,14 +27,17 @@ int form_calls_add(struct form_calls_said *l, struct form_call *call, size_t fro
         l->v = v;
         l->cap = cap;
     }
-    l->v[l->n++] = (struct form_call_said){*call, from, end};
+    l->v[l->n++] = (struct form_call_said){*call, from, end, NULL};
     *call = (struct form_call){0};
     return 0;
 }
 
 void forms_calls_free(struct form_calls_said *l)
 {
-    for (size_t i = 0; i < l->n; i++) forms_call_free(&l->v[i].call);
+    for (size_t i = 0; i < l->n; i++) {
+        forms_call_free(&l->v[i].call);
+        free(l->v[i].said);
+    }
     free(l->v);
     *l = (struct form_calls_said){0};
 }
@@ -147,11 +150,13 @@ static int list_as(enum form_calls how, struct form_text t, struct form_calls_sa
 int forms_read_calls(enum form_calls how, const char *text, size_t len, struct form_calls_said *out, struct err *err)
 {
     struct form_call one;
+    const struct form_text t = {text, len};
+    const bool small = len <= FORMS_READ_LIMIT, python = small && forms_in_python(how) && form_begins_python(t);
     *out = (struct form_calls_said){0};
-    int rc = len > FORMS_READ_LIMIT ? FORMS_OTHER : list_as(how, (struct form_text){text, len}, out, err);
-    if (rc == 0 && out->n > 1) return 0;
+    int rc = !small ? FORMS_OTHER : python ? form_list_python(t, out, err) : list_as(how, t, out, err);
+    if (rc == 0 && (python || out->n > 1)) return 0;
     forms_calls_free(out);
-    if (rc == FORMS_NO_MEMORY) return rc;
+    if (rc == FORMS_NO_MEMORY || python) return rc;
     rc = forms_read_call_as(how, text, len, &one, err); /* one, or what is wrong */
     return rc ? rc : form_calls_add(out, &one, 0, len, err);
 }

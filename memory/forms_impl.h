@@ -32,6 +32,15 @@ int form_calls_add(struct form_calls_said *l, struct form_call *call, size_t fro
 int form_list_mistral(struct form_text t, struct form_calls_said *l, struct err *err);
 int form_list_tags(struct form_text t, struct form_calls_said *l, struct err *err);
 
+/* forms_python.c: whether it may be in a tool's name, or an argument's: letters of any script, digits, and what names
+ * of tools may have. */
+bool form_is_name(char c);
+/* forms_python_list.c: whether a call as Python writes it comes first, before one in our form or in tags; the calls of
+ * all lists, and the first.  0, or enum forms_error. */
+bool form_begins_python(struct form_text t);
+int form_list_python(struct form_text t, struct form_calls_said *l, struct err *err);
+int form_read_python(struct form_text t, struct form_call *out, struct err *err);
+
 /* forms_tags.c: a call in tags behind anything.  any: only in tags; else it may be in ours, with nothing behind it.  0,
  * or enum forms_error; FORMS_OTHER also where any and what comes first is no tag. */
 int form_find_tags(const char *text, size_t len, bool any, struct form_call *out, struct err *err);

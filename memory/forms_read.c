@@ -203,6 +203,7 @@ int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct
         rc = form_read_mistral(t, out, err);
         if (!any || rc != FORMS_OTHER) return rc;
     }
+    if (small && (any || forms_in_python(how)) && form_begins_python(t)) return form_read_python(t, out, err);
     if (small && (any || forms_in_tags(how))) {
         rc = form_find_tags(text, len, any, out, err);
         if (!any || rc != FORMS_OTHER) return rc;
