@@ -158,6 +158,10 @@ static size_t visible(struct run *r, size_t n)
     const enum form_calls calls = turn_calls(r->a);
     if (forms_by_tokens(calls)) return call_behind(r, at, n, call_open); /* no text but a call says that */
     if (forms_in_tags(calls)) return r->word = forms_tags_begin(text, at, n);
+    if (forms_in_python(calls)) {
+        const size_t own = call_behind(r, at, n, call_open), list = forms_python_begin(text, at, n);
+        return r->word = MIN(own, list);
+    }
     if (r->words) return call_below(r, at, n);
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
@@ -318,6 +322,20 @@ static bool says_call(const struct run *r)
     return true;
 }
 
+/* Whether there are words behind the calls, which are shown from there on then. */
+static bool goes_on_behind(struct run *r)
+{
+    const char *text = r->ans->text;
+    const size_t at = thinking_end(text, r->shown);
+    const size_t lists = forms_in_python(turn_calls(r->a)) ? forms_python_end(text + at, r->shown - at) : 0;
+    size_t from = at + lists;
+    if (lists == 0) return false;
+    while (from < r->shown && strchr(" \t\r\n", text[from])) from++;
+    if (from == r->shown) return false;
+    r->out = from;
+    return true;
+}
+
 static void tell_oom(struct run *r)
 {
     const struct engine_oom *o = &r->ans->oom;
@@ -351,10 +369,11 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
     if (r->ask->aside) return;
     if (!a->o->json && !r->ask->silent) {
         bool is_call = r->ask->tools && says_call(r);
-        if (!is_call) show(r, r->shown); /* it only looked like one */
+        const bool words = !is_call || goes_on_behind(r); /* it only looked like one, or is not all */
+        if (words) show(r, r->shown);
         bool open_line = res->text.len == 0 || res->text.data[res->text.len - 1] != '\n';
         bool answered = res->text.len > 0 || res->end == END_STOP || res->end == END_LENGTH || a->answers.terminal;
-        if (open_line && answered && !is_call) out_put(&a->answers, "\n", 1);
+        if (open_line && answered && words) out_put(&a->answers, "\n", 1);
         out_end(&a->answers);
         tell_cut(r, res);
     }
@@ -448,15 +467,16 @@ enum form_calls turn_calls(const struct app *a)
         {"llama3", FORM_CALLS_LLAMA3}, {"mistral-v3", FORM_CALLS_MISTRAL3}, {"mistral-v7", FORM_CALLS_MISTRAL7},
         {"mistral-v11", FORM_CALLS_MISTRAL11}, {"mistral-v13", FORM_CALLS_MISTRAL11},
         {"harmony", FORM_CALLS_HARMONY}, {"qwen3.5", FORM_CALLS_QWEN35}, {"qwen3-coder", FORM_CALLS_QWEN3_CODER},
-        {"granite3.0", FORM_CALLS_GRANITE3}, {"granite3", FORM_CALLS_GRANITE3},
+        {"granite3.0", FORM_CALLS_GRANITE3}, {"granite3", FORM_CALLS_GRANITE3}, {"lfm2", FORM_CALLS_LFM2},
+        {"lfm2.5", FORM_CALLS_LFM2},
     };
     enum form_calls calls = FORM_CALLS_OWN;
     for (size_t i = 0; i < COUNT_OF(own); i++) {
         const bool held = !a->o->strict_tools || own[i].calls == FORM_CALLS_HARMONY;
         if (held && strcmp(a->info->template, own[i].template) == 0) calls = own[i].calls;
     }
-    const bool read = forms_by_tokens(calls) || forms_in_tags(calls); /* by a server, which gives calls as JSON */
-    return read && a->info->remote ? FORM_CALLS_OWN : calls;
+    const bool told = forms_by_tokens(calls) || forms_in_tags(calls) || forms_in_python(calls);
+    return told && a->info->remote ? FORM_CALLS_OWN : calls; /* the server reads them, and gives JSON */
 }
 
 int turn_thinking(const struct app *a)

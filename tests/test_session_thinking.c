@@ -205,18 +205,52 @@ TEST(calls_are_told_in_the_form_that_the_model_writes)
     end_all();
 }
 
-/* With --strict-tools there is one form alone, and a server gives calls in it. */
-TEST(calls_in_tags_are_for_a_model_that_is_told_of_them)
+/* As LFM2 does: words may stand behind a call too, several are a list, and the tools are a message of their own. */
+TEST(calls_in_python_are_told_as_they_were_written)
 {
-    begin_as("qwen3.5", false);
-    CHECK_EQ(turn_calls(&app), FORM_CALLS_QWEN35);
-    opts.strict_tools = true;
-    CHECK_EQ(turn_calls(&app), FORM_CALLS_OWN);
-    opts.strict_tools = false;
-    ((struct engine_info *)app.info)->remote = true;
-    CHECK_EQ(turn_calls(&app), FORM_CALLS_OWN);
-    ((struct engine_info *)app.info)->remote = false;
-    end_all();
+#define PYTHON(sum) "<|tool_call_start|>[calculator(expression=\"" sum "\")]<|tool_call_end|>"
+    for (int newer = 0; newer < 2; newer++) {
+        begin_as(newer ? "lfm2.5" : "lfm2", true);
+        said[0] = "I reckon. <|tool_call_start|>[calculator( expression='6*7' )]<|tool_call_end|> Wait.";
+        said[1] = "So: <|tool_call_start|>[calculator(expression='7*8'), calculator(expression='1+1')]"
+                  "<|tool_call_end|>!";
+        said[2] = CALL("42+1"); /* it drifts */
+        said[3] = "It is 43.";
+        CHECK_EQ(say("what is it?"), 0);
+        CHECK_EQ(n_said, 4);
+        CHECK_STR(s.answer.data, "It is 43.");
+        check_text(number_of(said[0]), JOURNAL_CALL, said[0]);
+        CHECK(go_on(0)); /* so the pages of what was written are those of what is read */
+        CHECK(strstr(heard[0].data, "system:be brief|system:[{\"type\": \"function\", \"function\": {\"name\": "));
+        CHECK(strstr(heard[2].data, "|tool:42|assistant:So: " PYTHON("7*8") "|tool:56|assistant:" PYTHON("1+1")
+                                    "!|tool:2|"));
+        CHECK(strstr(heard[3].data, "!|tool:2|assistant:" PYTHON("42+1") "|tool:43|"));
+        struct engine_info *info = (struct engine_info *)app.info;
+        snprintf(info->template, sizeof info->template, "chatml");
+        CHECK(strstr(next(), "|assistant:" CALL("6*7") "|tool:42|assistant:" CALL("7*8") "|tool:56|assistant:"
+                              CALL("1+1") "|tool:2|assistant:" CALL("42+1") "|tool:43|"));
+        snprintf(info->template, sizeof info->template, "qwen3.5");
+        CHECK(strstr(next(), "|assistant:" TAGS("6*7") "|tool:42|assistant:" TAGS("7*8") "|tool:56|"));
+        end_all();
+    }
+}
+
+/* With --strict-tools there is one form alone, and a server gives calls in it. */
+TEST(calls_in_tags_and_in_python_are_for_a_model_that_is_told_of_them)
+{
+    static const struct { const char *template; enum form_calls calls; } row[] = {
+        {"qwen3.5", FORM_CALLS_QWEN35}, {"lfm2", FORM_CALLS_LFM2}, {"lfm2.5", FORM_CALLS_LFM2}};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        begin_as(row[i].template, false);
+        CHECK_EQ(turn_calls(&app), row[i].calls);
+        opts.strict_tools = true;
+        CHECK_EQ(turn_calls(&app), FORM_CALLS_OWN);
+        opts.strict_tools = false;
+        ((struct engine_info *)app.info)->remote = true;
+        CHECK_EQ(turn_calls(&app), FORM_CALLS_OWN);
+        ((struct engine_info *)app.info)->remote = false;
+        end_all();
+    }
 }
 
 TEST(thinking_that_is_longer_than_a_result_may_be_is_not_told)

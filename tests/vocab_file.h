@@ -69,4 +69,18 @@ static inline const char *vocab_file_tags(bool coder)
                    : "<|im_start|>{{ tool | tojson }}{{ '<function=' }}{{ '<parameter=' }}{{ '</think>' }}<|im_end|>";
     return vocab_file(&m, "tags.gguf");
 }
+
+/* A byte a token, with the marks of LFM2 and its template, or LFM2.5's. */
+static inline const char *vocab_file_lfm(bool newer)
+{
+    static const char *const mark[] = {"<|startoftext|>", "<|im_start|>", "<|tool_list_start|>", "<|tool_list_end|>",
+                                       "<|tool_call_start|>", "<|tool_call_end|>", "<|tool_response_start|>",
+                                       "<|tool_response_end|>", "<|im_end|>"};
+    struct vocab_make m;
+    vocab_make_bpe(&m, "lfm2");
+    for (size_t i = 0; i < sizeof mark / sizeof *mark; i++) m.eos = vocab_make_add(&m, mark[i], VOCAB_CONTROL, 0);
+    m.chat = newer ? "{{ bos_token }}<|im_start|>{{ 'List of tools: ' + tools }}{{ '</think>' }}<|im_end|>"
+                   : "{{ bos_token }}<|im_start|>{{ 'List of tools: <|tool_list_start|>[' }}<|im_end|>";
+    return vocab_file(&m, "lfm.gguf");
+}
 #endif

@@ -64,12 +64,12 @@ static size_t tail_of(const char *text, size_t n, const char *word)
 static size_t find_call(const char *text, size_t at, size_t n, enum form_calls how)
 {
     if (forms_in_tags(how)) return forms_tags_begin(text, at, n);
+    const size_t list = forms_in_python(how) ? forms_python_begin(text, at, n) : n;
     const char *mark = memmem(text + at, n - at, call_open, sizeof call_open - 1);
     size_t first = skip_blanks(text, at, n);
     if (how == FORM_CALLS_LLAMA3 && first < n && text[first] == '{') return first;
     if (forms_in_list(how) && first < n && text[first] == '[') return first;
-    if (mark) return (size_t)(mark - text);
-    return n - tail_of(text + at, n - at, call_open);
+    return MIN(mark ? (size_t)(mark - text) : n - tail_of(text + at, n - at, call_open), list);
 }
 
 /* Where the content begins; n: not yet. */
@@ -162,11 +162,30 @@ static int take_tags(const char *text, size_t *at, size_t n, const struct api_to
     return -1;
 }
 
+/* As Python writes them, whatever stands around them. */
+static int take_python(const char *text, size_t n, enum form_calls how, struct api_call *out)
+{
+    struct form_calls_said l;
+    int got = 0;
+    if (forms_read_calls(how, text, n, &l, NULL)) return 0;
+    bool bad = l.n > API_CALLS;
+    for (size_t i = 0; i < l.n && !bad; i++) {
+        const struct form_call *c = &l.v[i].call;
+        out[got++] = (struct api_call){.name = json_string(c->name), .arguments = json_string(c->arguments)};
+        bad = !out[i].name || !out[i].arguments;
+    }
+    forms_calls_free(&l);
+    if (!bad) return got;
+    api_free_calls(out, got);
+    return 0;
+}
+
 int api_read_calls(const char *text, size_t n, enum form_calls how, const struct api_tools *tools, struct api_call *out)
 {
     size_t at = 0;
     int got = 0;
     bool bare = false, bad = false;
+    if (forms_in_python(how) && forms_python_end(text, n) > 0) return take_python(text, n, how, out);
     while (skip_blanks(text, at, n) < n && got < API_CALLS && !bad) {
         if (forms_in_tags(how) && forms_begins_tags((struct form_text){text + at, n - at})) {
             bad = take_tags(text, &at, n, tools, &out[got]);
@@ -175,7 +194,8 @@ int api_read_calls(const char *text, size_t n, enum form_calls how, const struct
         }
         bool marked = skip_word(text, &at, n, call_open);
         bare = !marked;
-        if (bare && (how == FORM_CALLS_OWN || forms_by_tokens(how) || forms_in_tags(how) || got > 0)) break;
+        if (bare && (how == FORM_CALLS_OWN || forms_by_tokens(how) || forms_in_tags(how) ||
+                     forms_in_python(how) || got > 0)) break;
         json_t *v = next_value(text, &at, n), *one;
         size_t i;
         if (json_is_array(v) && bare) {

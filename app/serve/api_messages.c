@@ -6,10 +6,7 @@
 #include "app/serve/api.h"
 #include "engine/thinking.h"
 
-bool api_has_marks(enum form_calls c)
-{
-    return c == FORM_CALLS_MISTRAL3 || c == FORM_CALLS_MISTRAL7 || forms_by_tokens(c);
-}
+bool api_has_marks(enum form_calls c) { return forms_has_tools_apart(c) && !forms_in_python(c); }
 
 /* ---------------------------------------------------------------- what is composed */
 
@@ -202,6 +199,31 @@ static int put_calls_apart(struct api_ask *a, struct form_text thought, const js
     return 0;
 }
 
+/* All in one list, as the model makes them. */
+static int put_python(struct api_ask *a, const json_t *calls, const char *where, struct api_error *e)
+{
+    struct form_call call[API_CALLS];
+    const json_t *c;
+    size_t k;
+    json_array_foreach(calls, k, c) {
+        if (check_call(c, where, e)) return -1;
+        call[k].name = (char *)(uintptr_t)api_tool_name(c);
+        call[k].arguments = (char *)(uintptr_t)arguments_of(c).text;
+    }
+    forms_python_calls(call, json_array_size(calls), &a->texts);
+    return 0;
+}
+
+/* How much of a message's text the model said before its calls: what it said behind them is in what is kept of them. */
+static size_t said_before(const char *kept, size_t n, const char *text, size_t len)
+{
+    size_t at = forms_python_end(kept, n);
+    while (at > 0 && at < n && strchr(" \t\r\n", kept[at])) at++;
+    if (at == 0 || at == n || len < n - at || memcmp(text + len - (n - at), kept + at, n - at) != 0) return len;
+    len -= n - at;
+    return len > 0 && text[len - 1] == '\n' ? len - 1 : len;
+}
+
 /* An assistant's message with calls: what was thought, its text, and the calls as the family writes them, or as this
  * model wrote them. */
 static int put_calls(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
@@ -234,9 +256,14 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
     const bool may = first && memory && !api_has_marks(m->calls);
     const char *kept = may ? memory->text(memory->self, first, calls, &n) : NULL;
     if (kept && !forms_in_tags(a->calls) && forms_begins_tags((struct form_text){kept, n})) kept = NULL;
+    if (kept && !forms_in_python(a->calls) && forms_python_end(kept, n) > 0) kept = NULL;
+    if (kept && a->texts.len > said)
+        a->texts.len = said + said_before(kept, n, a->texts.data + said, a->texts.len - said);
     if (kept) buf_put(&a->texts, kept, n);
+    const bool python = !kept && forms_in_python(a->calls);
+    if (python && put_python(a, calls, where, e)) return -1;
     json_array_foreach(calls, k, c) {
-        if (kept) break;
+        if (kept || python) break;
         if (api_has_marks(m->calls)) buf_puts(&a->texts, k ? ", " : "");
         else if (a->texts.len > said) buf_puts(&a->texts, k == 0 && forms_in_tags(a->calls) ? "\n\n" : "\n");
         if (put_call(a, m, c, where, &a->texts, e)) return -1;
@@ -356,7 +383,7 @@ static bool begins_with_system(const json_t *messages)
 static int put_front(struct api_ask *a, const struct api_model *m, const json_t *messages, size_t *at,
                      struct api_error *e)
 {
-    const bool system = begins_with_system(messages), apart = api_has_marks(m->calls);
+    const bool system = begins_with_system(messages), apart = forms_has_tools_apart(m->calls);
     const bool first = forms_has_tools_first(a->calls);
     size_t from = a->texts.len;
     *at = system;
@@ -395,10 +422,12 @@ static struct api_model told_in_json(const struct api_model *m)
 }
 
 /* Whether the model is told of tools and calls in JSON, instead of its family's form, since only there a grammar holds:
- * of tags whatever is to be held, and of other forms a call that it may make (one that it must is bare JSON). */
+ * of tags and Python whatever is to be held, and of other forms a call that it may make (one that it must is bare
+ * JSON). */
 static bool is_held(const struct api_ask *a, const struct api_model *m)
 {
-    if (forms_in_tags(m->calls)) return a->strict || a->choice >= API_REQUIRED || api_wants_form(a->root);
+    if (forms_in_tags(m->calls) || forms_in_python(m->calls))
+        return a->strict || a->choice >= API_REQUIRED || api_wants_form(a->root);
     return a->strict && a->choice < API_REQUIRED && m->calls != FORM_CALLS_OWN && m->calls != FORM_CALLS_HARMONY;
 }
 

@@ -132,7 +132,7 @@ void api_put_tools(const struct api_ask *a, const struct api_model *m, struct bu
     struct buf lines = {0};
     const json_t *t;
     size_t i;
-    if (api_has_marks(m->calls)) {
+    if (forms_has_tools_apart(m->calls)) {
         if (m->calls == FORM_CALLS_HARMONY) put_harmony(a->tools, out);
         else api_put_json(a->tools, 0, out);
         return;

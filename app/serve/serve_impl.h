@@ -154,10 +154,13 @@ struct serve_parts {
     struct api_call call[API_CALLS]; /* once it has ended */
     int calls;
     bool cut; /* the model wrote more of them */
+    struct form_text said; /* they, as the model wrote them, and what it said behind them */
+    struct buf joined;     /* text, where that comes behind the content; empty: it is the answer's */
 };
 bool serve_ended(const struct job *j);
 void serve_look(struct job *j, struct serve_parts *p);       /* as far as it came; without calls */
-void serve_read_calls(struct job *j, struct serve_parts *p); /* once it has ended; api_free_calls() is due */
+void serve_read_calls(struct job *j, struct serve_parts *p); /* once it has ended; serve_free_parts() is due */
+void serve_free_parts(struct serve_parts *p);
 /* Once an answer: its calls get their ids, by which the client sends them back. */
 void serve_name_calls(struct job *j, struct serve_parts *p);
 int serve_shutting_down(struct api_error *e); /* -1 */

@@ -26,6 +26,27 @@ static unsigned type_of(void *self, const char *tool, const char *key)
     return FORM_STRING;
 }
 
+/* LFM2 may speak behind its calls: that is content as well, in a line of its own where something was said before
+ * them. */
+static void take_words_behind(struct serve_parts *p)
+{
+    const struct api_part *c = &p->split.call;
+    struct api_part *content = &p->split.content;
+    size_t at = forms_python_end(p->text + c->at, c->n);
+    while (at > 0 && at < c->n && strchr(" \t\r\n", p->text[c->at + at])) at++;
+    if (at == 0 || at == c->n) return;
+    if (content->n == 0) {
+        *content = (struct api_part){c->at + at, c->n - at};
+        return;
+    }
+    buf_put(&p->joined, p->text, content->at + content->n);
+    buf_puts(&p->joined, "\n");
+    buf_put(&p->joined, p->text + c->at + at, c->n - at);
+    if (p->joined.failed) return; /* the words before them are there */
+    p->text = p->joined.data;
+    content->n = p->joined.len - content->at;
+}
+
 void serve_read_calls(struct job *j, struct serve_parts *p)
 {
     enum form_calls how = j->whole_call || j->either ? FORM_CALLS_ANY : j->calls;
@@ -36,6 +57,8 @@ void serve_read_calls(struct job *j, struct serve_parts *p)
         p->split.content.n = p->n - p->split.content.at;
         return;
     }
+    p->said = (struct form_text){p->text + c->at, c->n};
+    if (forms_in_python(how)) take_words_behind(p);
     if (j->one_call && p->calls > 1) {
         api_free_calls(p->call + 1, p->calls - 1);
         p->calls = 1;
@@ -46,8 +69,14 @@ void serve_read_calls(struct job *j, struct serve_parts *p)
 void serve_name_calls(struct job *j, struct serve_parts *p)
 {
     for (int i = 0; i < p->calls; i++) serve_id(j->s, j->voice->call, p->call[i].id, sizeof p->call[i].id);
-    if (p->calls > 0 && !p->cut) serve_keep(j->s, p->call, p->calls, p->text + p->split.call.at, p->split.call.n);
+    if (p->calls > 0 && !p->cut) serve_keep(j->s, p->call, p->calls, p->said.text, p->said.len);
     j->s->counts.calls += (uint64_t)p->calls;
+}
+
+void serve_free_parts(struct serve_parts *p)
+{
+    api_free_calls(p->call, p->calls);
+    buf_free(&p->joined);
 }
 
 /* Of an answer that is a call or a value of a schema: it begins as a call does, or is not as long yet. */

@@ -66,7 +66,7 @@ void serve_say_whole(struct job *j)
     serve_name_calls(j, &p);
     if (j->voice->whole) serve_put_json(j->voice->whole(j, &p), &body);
     else if (keep_choice(j, &p)) body.failed = true;
-    api_free_calls(p.call, p.calls);
+    serve_free_parts(&p);
     put_over(j, &p);
     const bool all = lead->over == lead->wanted;
     if (all && !body.failed && !j->voice->whole) serve_put_json(j->voice->all(lead), &body);
@@ -112,7 +112,7 @@ static void write_on(struct job *j)
     if (p.ended && !j->plain) serve_read_calls(j, &p);
     j->voice->more(j, &p);
     if (p.ended && j->thinking == p.split.thinking.n && j->content == p.split.content.n) put_end(j, &p);
-    api_free_calls(p.call, p.calls);
+    serve_free_parts(&p);
 }
 
 /* What is new of all of them, by turns: an event is never cut by another's. */

@@ -22,10 +22,8 @@ static enum role role_of(enum journal_kind kind)
     return kind == JOURNAL_ANSWER ? ROLE_ASSISTANT : ROLE_USER;
 }
 
-static bool has_marks(enum form_calls calls)
-{
-    return calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7 || forms_by_tokens(calls);
-}
+/* Of calls and results; LFM2's are text. */
+static bool has_marks(enum form_calls calls) { return forms_has_tools_apart(calls) && !forms_in_python(calls); }
 
 /* ---------------------------------------------------------------- the front */
 
@@ -78,7 +76,7 @@ static int put_all_front(struct prompt *p, enum form_calls calls, struct texts *
                          size_t n, size_t *at, struct err *err)
 {
     size_t summary = 0;
-    const bool apart = has_marks(calls), first = forms_has_tools_first(calls);
+    const bool apart = forms_has_tools_apart(calls), first = forms_has_tools_first(calls);
     for (size_t i = 0; first && i < n && is_front(&items[i]); i++)
         if (items[i].part == WINDOW_TOOLS && put_front(p, texts, &items[i], &summary, err)) return -1;
     for (*at = 0; *at < n && is_front(&items[*at]); ++*at) {
@@ -152,18 +150,22 @@ static int put_plain_call(struct prompt *p, const struct text_entry *thought, co
     return push_line(p, (struct msg){.role = ROLE_ASSISTANT}, from, err);
 }
 
-/* In tags, for a model that writes them: its own as they were written, so that their pages are found again, without
- * others behind the one that was made.  In our form, for one that writes that: those of a model that wrote tags. */
+/* In tags or in Python, for a model that writes them: its own as they were written, so that their pages are found
+ * again, without others behind the one in tags that was made.  In our form, for one that writes that: those of a model
+ * that wrote another. */
 static int put_text_call(struct prompt *p, enum form_calls calls, const struct text_entry *thought,
                          const struct text_entry *e, struct err *err)
 {
     struct form_call call;
-    const size_t from = p->lines.len, end = forms_tags_end(e->text, e->len);
-    const bool tags = forms_in_tags(calls);
-    if (tags == (end > 0) || forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
+    const bool is_python = forms_python_end(e->text, e->len) > 0;
+    const size_t from = p->lines.len, end = is_python ? 0 : forms_tags_end(e->text, e->len);
+    const bool tags = forms_in_tags(calls), python = forms_in_python(calls);
+    if ((tags == (end > 0) && python == is_python) ||
+        forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
         return put_plain_call(p, thought, e, tags && end > 0 ? end : e->len, err);
     if (thought) buf_put(&p->lines, thought->text, thought->len);
     if (tags) forms_tags_call(&call, &p->lines);
+    else if (python) forms_python_calls(&call, 1, &p->lines);
     else if (forms_call(call.name, form_text(call.arguments), &p->lines, NULL)) p->lines.failed = true;
     forms_call_free(&call);
     return push_line(p, (struct msg){.role = ROLE_ASSISTANT}, from, err);

@@ -91,8 +91,7 @@ static int tools_text(struct session *s, struct buf *text, struct err *err)
     struct buf lines = {0};
     const enum form_calls calls = turn_calls(s->a);
     int n = names_of(s, name);
-    const bool mistral = calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7 || calls == FORM_CALLS_MISTRAL11;
-    if (mistral) return forms_mistral_tools(name, n, text, err);
+    if (forms_has_tools_apart(calls) && calls != FORM_CALLS_HARMONY) return forms_mistral_tools(name, n, text, err);
     if (calls == FORM_CALLS_HARMONY) return forms_harmony_tools(name, n, text, err);
     if (forms_in_tags(calls)) return forms_tags_tools(calls, name, n, text, err);
     int rc = forms_tool_lines(name, n, s->a->o->embedded, &lines, err);
@@ -154,6 +153,8 @@ static int put_said(const char *text, const struct form_calls_said *calls, size_
 {
     const struct form_call_said *c = &calls->v[i];
     size_t from = c->from;
+    if (c->said) buf_puts(out, c->said);
+    if (c->said) return 0;
     if (c->end == 0) return forms_call(c->call.name, form_text(c->call.arguments), out, err);
     while (i > 0 && memchr("; \t\r\n", text[from], 5)) from++; /* what stands between two */
     buf_put(out, text + from, c->end - from);
