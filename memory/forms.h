@@ -203,7 +203,7 @@ struct form_calls_said {
     struct form_call_said {
         struct form_call call;
         size_t from, end;
-        char *said; /* NULL: these bytes; else what says it, NUL-terminated */
+        struct buf said; /* empty: these bytes; else what says it */
     } *v;
     size_t n, cap;
 };

@@ -27,7 +27,7 @@ int form_calls_add(struct form_calls_said *l, struct form_call *call, size_t fro
         l->v = v;
         l->cap = cap;
     }
-    l->v[l->n++] = (struct form_call_said){*call, from, end, NULL};
+    l->v[l->n++] = (struct form_call_said){.call = *call, .from = from, .end = end};
     *call = (struct form_call){0};
     return 0;
 }
@@ -36,7 +36,7 @@ void forms_calls_free(struct form_calls_said *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         forms_call_free(&l->v[i].call);
-        free(l->v[i].said);
+        buf_free(&l->v[i].said);
     }
     free(l->v);
     *l = (struct form_calls_said){0};

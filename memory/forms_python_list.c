@@ -45,14 +45,10 @@ static int say_apart(struct form_text t, size_t begin, size_t end, struct form_c
         return 0;
     }
     for (size_t i = first; i < l->n; i++) {
-        struct buf said = {0};
-        if (i == first) buf_put(&said, t.text + begin, open - begin);
-        forms_python_calls(&l->v[i].call, 1, &said);
-        if (said.failed) {
-            buf_free(&said);
-            return err_set(err, FORMS_NO_MEMORY, "no memory");
-        }
-        l->v[i].said = said.data;
+        struct buf *said = &l->v[i].said;
+        if (i == first) buf_put(said, t.text + begin, open - begin);
+        forms_python_calls(&l->v[i].call, 1, said);
+        if (said->failed) return err_set(err, FORMS_NO_MEMORY, "no memory");
     }
     return 0;
 }
@@ -61,18 +57,9 @@ static int say_apart(struct form_text t, size_t begin, size_t end, struct form_c
 static int say_rest(struct form_text t, size_t at, struct form_calls_said *l, struct err *err)
 {
     struct form_call_said *last = &l->v[l->n - 1];
-    struct buf said = {0};
-    if (!last->said) {
-        last->end = t.len;
-        return 0;
-    }
-    buf_puts(&said, last->said);
-    buf_put(&said, t.text + at, t.len - at);
-    free(last->said);
-    last->said = said.failed ? NULL : said.data;
-    if (!said.failed) return 0;
-    buf_free(&said);
-    return err_set(err, FORMS_NO_MEMORY, "no memory");
+    if (last->said.len > 0) buf_put(&last->said, t.text + at, t.len - at);
+    else last->end = t.len;
+    return last->said.failed ? err_set(err, FORMS_NO_MEMORY, "no memory") : 0;
 }
 
 int form_list_python(struct form_text t, struct form_calls_said *l, struct err *err)

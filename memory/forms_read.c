@@ -189,6 +189,17 @@ static int read_last_call(const char *text, size_t len, struct form_call *out, s
     return rc;
 }
 
+/* What is no call otherwise may be one in Python, which may have words behind it: all others end their text, so that
+ * whoever quotes a list of Python's before a call of its own form has made that. */
+static int or_python(struct form_text t, int rc, struct form_call *out, struct err *err)
+{
+    struct err why = {0};
+    if (rc == 0 || rc == FORMS_NO_MEMORY || !form_begins_python(t)) return rc;
+    const int python = form_read_python(t, out, &why);
+    if (python == FORMS_NO_MEMORY) err_set(err, python, "%s", why.text);
+    return python == 0 || python == FORMS_NO_MEMORY ? python : rc;
+}
+
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err)
 {
     struct form_text t = trim((struct form_text){text, len});
@@ -203,12 +214,13 @@ int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct
         rc = form_read_mistral(t, out, err);
         if (!any || rc != FORMS_OTHER) return rc;
     }
-    if (small && (any || forms_in_python(how)) && form_begins_python(t)) return form_read_python(t, out, err);
+    if (small && forms_in_python(how) && form_begins_python(t)) return form_read_python(t, out, err);
     if (small && (any || forms_in_tags(how))) {
         rc = form_find_tags(text, len, any, out, err);
-        if (!any || rc != FORMS_OTHER) return rc;
+        if (!any) return rc;
     }
-    return read_last_call(text, len, out, err);
+    if (rc == FORMS_OTHER) rc = read_last_call(text, len, out, err);
+    return any && small ? or_python(t, rc, out, err) : rc;
 }
 
 void forms_call_free(struct form_call *c)

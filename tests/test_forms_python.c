@@ -140,7 +140,7 @@ static const char *calls_of(enum form_calls how, const char *text)
         const struct form_call_said *s = &l.v[i];
         struct form_text said = {text + s->from, s->end - s->from};
         struct form_call again;
-        if (s->said) said = form_text(s->said);
+        if (s->said.len > 0) said = (struct form_text){s->said.data, s->said.len};
         buf_printf(&out, "%s%s %s | %.*s", i ? "\n" : "", s->call.name, s->call.arguments, (int)said.len, said.text);
         /* as it stands alone, in the journal, it is that call whichever model reads it */
         CHECK_EQ(forms_read_call_as(FORM_CALLS_ANY, said.text, said.len, &again, &err), 0);
@@ -176,6 +176,19 @@ TEST(python_between_words_and_of_several_all)
     for (size_t i = 0; i < COUNT_OF(none); i++) CHECK_EQ(read_text(none[i]), FORMS_OTHER);
 }
 
+TEST(python_with_no_text_around_it_loses_nothing)
+{
+    static const char text[] = "a\0b" L("f(), g()") "c\0d"; /* what is no text may be words */
+    struct form_calls_said l;
+    CHECK_EQ(forms_read_calls(FORM_CALLS_LFM2, text, sizeof text - 1, &l, &err), 0);
+    CHECK_EQ(l.n, 2);
+    CHECK_EQ(l.v[0].said.len, 3 + strlen(L("f()")));
+    CHECK_MEM(l.v[0].said.data, "a\0b" L("f()"), l.v[0].said.len);
+    CHECK_EQ(l.v[1].said.len, 3 + strlen(L("g()")));
+    CHECK_MEM(l.v[1].said.data, L("g()") "c\0d", l.v[1].said.len);
+    forms_calls_free(&l);
+}
+
 /* They drift, and texts say anything: what comes first is what it is. */
 TEST(python_or_json)
 {
@@ -189,6 +202,14 @@ TEST(python_or_json)
     CHECK_EQ(read_as(FORM_CALLS_ANY, in_tags, sizeof in_tags - 1), 0);
     CHECK_STR(c.name, "write");
     CHECK(forms_python_end(in_json, sizeof in_json - 1) == 0 && forms_python_end(in_tags, sizeof in_tags - 1) == 0);
+    /* and a list that is quoted is words, where a call of another form ends the text */
+    static const char *const quoted[] = {"I say " L("g()") ".\n" CALL("{\"name\":\"f\",\"arguments\":{}}"),
+                                         "I say " L("g()") ".\n<tool_call>\n<function=f>\n</function>\n</tool_call>",
+                                         "I say " OPEN "[g(.\n<tool_call>\n<function=f>\n</function>\n</tool_call>"};
+    for (size_t i = 0; i < COUNT_OF(quoted); i++) {
+        CHECK_EQ(read_as(FORM_CALLS_ANY, quoted[i], strlen(quoted[i])), 0);
+        CHECK_STR(c.name, "f");
+    }
     check_call("I see. " L("f(a='" CALL("{}") "')"), "f", "{\"a\":\"" CALL("{}") "\"}");
     forms_call_free(&c);
 }

@@ -157,8 +157,8 @@ static int put_text_call(struct prompt *p, enum form_calls calls, const struct t
                          const struct text_entry *e, struct err *err)
 {
     struct form_call call;
-    const bool is_python = forms_python_end(e->text, e->len) > 0;
-    const size_t from = p->lines.len, end = is_python ? 0 : forms_tags_end(e->text, e->len);
+    const size_t from = p->lines.len, end = forms_tags_end(e->text, e->len);
+    const bool is_python = end == 0 && forms_python_end(e->text, e->len) > 0;
     const bool tags = forms_in_tags(calls), python = forms_in_python(calls);
     if ((tags == (end > 0) && python == is_python) ||
         forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))

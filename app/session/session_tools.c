@@ -153,8 +153,8 @@ static int put_said(const char *text, const struct form_calls_said *calls, size_
 {
     const struct form_call_said *c = &calls->v[i];
     size_t from = c->from;
-    if (c->said) buf_puts(out, c->said);
-    if (c->said) return 0;
+    buf_put(out, c->said.data, c->said.len);
+    if (c->said.len > 0) return 0;
     if (c->end == 0) return forms_call(c->call.name, form_text(c->call.arguments), out, err);
     while (i > 0 && memchr("; \t\r\n", text[from], 5)) from++; /* what stands between two */
     buf_put(out, text + from, c->end - from);

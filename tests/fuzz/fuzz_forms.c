@@ -1,11 +1,11 @@
 /* fuzz_forms.c - what a model may have written, read as a call, a record or a hand-over; and dialogues to be rendered.
  *
  * covers: memory/forms.c memory/forms_read.c memory/forms_tools.c memory/forms_dialogue.c memory/forms_tags.c
- *         memory/forms_tags_list.c
+ *         memory/forms_tags_list.c memory/forms_python.c memory/forms_python_list.c
  *
  * An input: one letter that says what the rest is (c, r, h, d; t: tools as JSON).  What must hold: a refusal has a
  * message of one line; what was read, written again and read again is the same; the first of calls in tags ends with a
- * tag, and whoever reads it reads the same; a rendered dialogue is one line of JSON. */
+ * tag, and whoever reads it, or calls in Python, reads the same; a rendered dialogue is one line of JSON. */
 #include "memory/forms.h"
 #include "memory/forms_dialogue.h"
 #include <jansson.h>
@@ -79,8 +79,11 @@ static void read_calls(enum form_calls how, const char *text, size_t n)
     must((rc == 0) == (l.n > 0) && (rc == 0 || alone == rc));
     if (alone == 0) forms_call_free(&one);
     for (size_t i = 0; i < l.n; i++) {
-        must(l.v[i].from == (l.v[i].end ? end : 0) && l.v[i].end <= n && l.v[i].call.name && l.v[i].call.arguments);
-        end = l.v[i].end;
+        const struct form_call_said *c = &l.v[i];
+        must(c->end <= n && c->call.name && c->call.arguments);
+        if (forms_in_python(how)) must(c->said.len > 0 ? c->end == 0 : c->from >= end && c->end > c->from);
+        else must(c->said.len == 0 && c->from == (c->end ? end : 0));
+        end = c->end;
     }
     forms_calls_free(&l);
 }
@@ -98,6 +101,26 @@ static void read_tags(const char *text, size_t n)
     must(strcmp(whole.name, first.name) == 0 && strcmp(whole.arguments, first.arguments) == 0);
     forms_tags_call(&first, &out);
     must(!out.failed && forms_begins_tags((struct form_text){out.data, out.len}));
+    forms_call_free(&first);
+    forms_call_free(&whole);
+    buf_free(&out);
+}
+
+static void read_python(const char *text, size_t n)
+{
+    struct form_call whole, first, again;
+    struct buf out = {0};
+    const size_t end = forms_python_end(text, n), begin = forms_python_begin(text, 0, n);
+    must(end <= n && begin <= n && (end == 0 || begin < end));
+    if (end == 0) return;
+    must(forms_read_call_as(FORM_CALLS_LFM2, text, n, &whole, NULL) == 0);
+    must(forms_read_call_as(FORM_CALLS_LFM2, text, end, &first, NULL) == 0);
+    must(strcmp(whole.name, first.name) == 0 && strcmp(whole.arguments, first.arguments) == 0);
+    forms_python_calls(&first, 1, &out);
+    must(!out.failed && forms_python_end(out.data, out.len) == out.len);
+    must(forms_read_call_as(FORM_CALLS_ANY, out.data, out.len, &again, NULL) == 0);
+    must(strcmp(again.name, first.name) == 0 && strcmp(again.arguments, first.arguments) == 0);
+    forms_call_free(&again);
     forms_call_free(&first);
     forms_call_free(&whole);
     buf_free(&out);
@@ -188,9 +211,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_call(FORM_CALLS_MISTRAL3, text, size - 1);
         read_call(FORM_CALLS_HARMONY, text, size - 1);
         read_call(FORM_CALLS_QWEN35, text, size - 1);
+        read_call(FORM_CALLS_LFM2, text, size - 1);
         read_call(FORM_CALLS_ANY, text, size - 1);
         for (enum form_calls how = FORM_CALLS_OWN; how < FORM_CALLS_ANY; how++) read_calls(how, text, size - 1);
         read_tags(text, size - 1);
+        read_python(text, size - 1);
         break;
     case 't': tell_tools(text, size - 1); break;
     case 'r': read_record(text, size - 1); break;

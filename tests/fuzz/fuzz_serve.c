@@ -167,6 +167,7 @@ static enum form_calls family_of(uint8_t byte)
     static const enum form_calls of[] = {FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL3,
                                          FORM_CALLS_MISTRAL7};
     if ((byte & 192) == 192) return FORM_CALLS_MISTRAL11;
+    if ((byte & 130) == 130) return FORM_CALLS_LFM2;
     if (byte & 128) return byte & 1 ? FORM_CALLS_QWEN3_CODER : FORM_CALLS_QWEN35;
     return of[byte % COUNT_OF(of)];
 }
