@@ -495,6 +495,20 @@ TEST(inspect_lists_what_the_next_request_carries_in_the_forms_with_tags)
     }
 }
 
+/* Whose tools are a message of their own in the system text's turn. */
+TEST(inspect_lists_what_the_next_request_carries_in_the_forms_of_lfm)
+{
+    for (int newer = 0; newer < 2; newer++) {
+        const char *model = vocab_file_lfm(newer);
+        compared = rounds = 0;
+        named_by_calls = exact_front = true;
+        for (uint64_t i = 1; i <= SESSIONS / 2; i++)
+            random_session(model, NULL, 1100 + 50 * (uint64_t)newer + i, STEPS);
+        named_by_calls = exact_front = false;
+        CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
+    }
+}
+
 TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_gemma)
 {
     const char *model = gemma_file();
