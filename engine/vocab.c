@@ -245,13 +245,14 @@ static const char *const turn_mark[] = {
     "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|python_tag|>", "<|user|>", "<|assistant|>",
     "<|system|>", "<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>", "<|channel|>", "<|constrain|>",
     "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>",
-    "<|start_of_role|>", "<|end_of_role|>", "<|startoftext|>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
+    "<|start_of_role|>", "<|end_of_role|>", "<|startoftext|>",
+    "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
     "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]",
     TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT, TEMPLATE_DEEPSEEK_END,
 };
 /* What a template frames outside text with, and what Phi-4-mini knows tools by, though its template here writes none of
- * it.  The model may write it, so it stays visible; outside text may not.  LFM2's marks of a call are among these, since
- * its template writes them in what the model said alone. */
+ * it.  The model may write it, so it stays visible; outside text may not.  LFM2's marks of a call are among these,
+ * since its template writes them in what the model said alone. */
 static const char *const frame_mark[] = {"<tool_response>", "</tool_response>", "<|tool|>", "<|/tool|>",
                                          "<|tool_call|>", "<|/tool_call|>", "<|tool_response|>",
                                          "<|tool_list_start|>", "<|tool_list_end|>", "<|tool_call_start|>",

@@ -229,8 +229,8 @@ struct api_call {
     json_t *name, *arguments; /* a string; a string that is a JSON object */
 };
 /* The calls that the text is, and nothing else but words around those in Python: how many, at most API_CALLS; 0: it is
- * none.  known: whether a tool has that name (a form without a mark of its own is a call only then); type: which kinds of
- * JSON a parameter of it may be (bits of enum form_type), which tags do not say.  Ids are left empty. */
+ * none.  known: whether a tool has that name (a form without a mark of its own is a call only then); type: which kinds
+ * of JSON a parameter of it may be (bits of enum form_type), which tags do not say.  Ids are left empty. */
 struct api_tools {
     bool (*known)(void *self, const char *name);
     unsigned (*type)(void *self, const char *tool, const char *key);
