@@ -95,14 +95,27 @@ struct kern_batch {
     const int32_t *out_row; /* (outs) rows whose logits are wanted, rising */
 };
 
+/* What q at a position is multiplied by behind its rotation, so that scores of far positions stay as sharp as those of
+ * near ones (Meta's Llama 4, 2025): 1 + beta * ln(1 + floor(position / each)).  each 0: nothing. */
+struct kern_temper {
+    double beta;
+    int each;
+};
+static inline double kern_tempered(const struct kern_temper *t, int pos)
+{
+    return t->each > 0 ? 1 + t->beta * __builtin_log(1 + pos / t->each) : 1;
+}
+
 struct kern_attn_in {
-    const float *dev_norm; /* (embd) */
+    const float *dev_norm; /* (embd), or NULL: x is taken as it is */
     float eps;             /* of this norm and of q/k norm */
     struct kmat q, k, v;   /* (heads * head_dim, embd), (kv_heads * head_dim, embd) twice */
     const float *dev_bq, *dev_bk, *dev_bv;       /* biases or NULL */
     const float *dev_q_norm, *dev_k_norm;        /* (head_dim) per-head RMS norm weights or NULL */
+    bool whole; /* ... of a row of all heads alike: (heads * head_dim), (kv_heads * head_dim), and neither is NULL */
     int heads;
     struct kern_rope rope;
+    struct kern_temper temper;
 };
 
 /* Lets through what attention gives, as far as sigmoid(W norm(x)) says (Qiu et al., "Gated Attention for Large Language
@@ -174,7 +187,7 @@ struct kern_shared {
 };
 
 struct kern_ffn {
-    const float *dev_norm; /* (embd) */
+    const float *dev_norm; /* (embd), or NULL: x is taken as it is.  A mixture has one */
     float eps;
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff); of a mixture n times as many rows */
     enum kern_act act;          /* of all feed-forwards */
@@ -302,7 +315,8 @@ struct kern {
     int (*embed)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,
                  float *dev_x, struct err *err);
 
-    /* q = rope(q_norm(Wq norm(x) + bq)); k the same and v into the pages of group g, layer `layer` of it. */
+    /* q = rope(q_norm(Wq norm(x) + bq)), tempered; k the same but for that and v into the pages of group g, layer
+     * `layer` of it. */
     int (*attn_in)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
                    const struct kern_group *g,
                    int group, int layer, const float *dev_x, float *dev_q, void *dev_work, struct err *err);

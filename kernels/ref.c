@@ -198,12 +198,20 @@ static int ref_embed(struct kdev *d, struct kstream *st, const struct kern_batch
     return 0;
 }
 
+/* A row as a step's products see it: normed, or as it is. */
+static void ref_input(const float *x, const float *norm, int n, float eps, float *y)
+{
+    if (norm) ref_rms_norm(x, norm, n, eps, y);
+    else memcpy(y, x, (size_t)n * sizeof *y);
+}
+
 /* What happens to each head of q and of k after its projection. */
 static void finish_heads(const struct kern_attn_in *w, const float *norm, int heads, int head_dim, int pos, double *x)
 {
+    if (norm && w->whole) ref_norm_in_place(x, norm, heads * head_dim, w->eps);
     for (int h = 0; h < heads; h++) {
         double *head = x + (size_t)h * (size_t)head_dim;
-        if (norm) ref_norm_in_place(head, norm, head_dim, w->eps);
+        if (norm && !w->whole) ref_norm_in_place(head, norm, head_dim, w->eps);
         ref_rope_turn(&w->rope, pos, head);
     }
 }
@@ -222,11 +230,12 @@ static int ref_attn_in(struct kdev *d, struct kstream *st, const struct kern_bat
 
     for (int r = 0; r < b->rows; r++) {
         int pos = b->pos[r];
-        ref_rms_norm(x + (size_t)r * (size_t)embd, w->dev_norm, embd, w->eps, s.norm);
+        ref_input(x + (size_t)r * (size_t)embd, w->dev_norm, embd, w->eps, s.norm);
 
         ref_matmul(d->round_activations, &w->q, w->dev_bq, s.norm, &s);
         finish_heads(w, w->dev_q_norm, w->heads, g->head_dim, pos, s.out);
-        for (int i = 0; i < wide; i++) q[(size_t)r * (size_t)wide + (size_t)i] = (float)s.out[i];
+        const double by = kern_tempered(&w->temper, pos);
+        for (int i = 0; i < wide; i++) q[(size_t)r * (size_t)wide + (size_t)i] = (float)(by * s.out[i]);
 
         ref_matmul(d->round_activations, &w->k, w->dev_bk, s.norm, &s);
         finish_heads(w, w->dev_k_norm, g->kv_heads, g->head_dim, pos, s.out);
@@ -405,13 +414,13 @@ static int ref_ffn(struct kdev *d, struct kstream *st, int rows, const struct ke
     const struct kern_shared *s = &f->shared;
     struct ref_work w;
     assert(f->up.rows == f->gate.rows && f->up.cols == embd && f->down.rows == n * embd && f->down.cols == ff);
-    assert(!f->mix.n || (f->mix.router.rows == n && f->mix.router.cols == embd && !f->dev_post));
+    assert(!f->mix.n || (f->mix.router.rows == n && f->mix.router.cols == embd && f->dev_norm && !f->dev_post));
     assert(!s->gate.cols || (f->mix.n && s->gate.cols == embd && s->up.cols == embd && s->down.rows == embd));
     assert(s->up.rows == s->gate.rows && s->down.cols == s->gate.rows);
     ref_work_cut(&w, dev_work, widest, MAX(widest, n));
     for (int r = 0; r < rows; r++) {
         float *row = x + (size_t)r * (size_t)embd;
-        ref_rms_norm(row, f->dev_norm, embd, f->eps, w.norm);
+        ref_input(row, f->dev_norm, embd, f->eps, w.norm);
         if (f->mix.n) feed_mix(d, f, &w);
         else feed(d, f, &w);
         add_out(&w, embd, f->dev_post, f->eps, row);

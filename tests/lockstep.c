@@ -150,3 +150,18 @@ struct rig_shape lockstep_gemma(int which)
                               .attn_cap = third ? 0 : 50, .out_cap = third ? 0 : 30,
                               .scale = 1 / sqrtf((float)of[which].dim)};
 }
+
+struct rig_shape lockstep_late(int which)
+{
+    static const struct { bool bare, whole, post, bias; int temper; } of[LOCKSTEP_LATES] = {
+        {true, true, true, true, 24}, {true, true, true, false, 0}, {true, false, false, false, 0},
+        {false, true, false, true, 0}, {false, false, false, false, 7}};
+    const bool floats = which % 2;
+    const enum ktype some = floats ? KT_F32 : KT_Q8_0, other = floats ? KT_F16 : KT_Q4_0;
+    return (struct rig_shape){.embd = 96, .heads = 6, .kv_heads = 2, .ff = 64, .head_dim = 32, .vocab = 70, .layers = 2,
+                              .table = some, .q = some, .k = other, .v = some, .o = other, .gate = some, .up = other,
+                              .down = some, .kv = which == 4 ? KT_Q8_0 : floats ? KT_F16 : KT_F32,
+                              .rope = which == 4 ? 24 : 32, .window = 20, .neox = which != 4, .turns = true,
+                              .bare = of[which].bare, .whole = of[which].whole, .post = of[which].post,
+                              .bias = of[which].bias, .temper = of[which].temper, .scale = 0.17f};
+}

@@ -20,6 +20,11 @@ struct rig_shape lockstep_oss(struct dice *dice, bool floats);
 enum { LOCKSTEP_GEMMAS = 4 };
 struct rig_shape lockstep_gemma(int which);
 
+/* Heads and norms as in OLMo's models and Ministral 3: no norm before products, q and k normed as whole rows, q
+ * tempered; together, and each alone. */
+enum { LOCKSTEP_LATES = 5 };
+struct rig_shape lockstep_late(int which);
+
 /* Passes over three sequences: the reference (rounded: with int8 activations) and k, opened with cfg, both do a step,
  * are compared, and go on from what the reference has.  tol: of the result's rms and the value; attention's is at
  * least what rounding of K and V to the pages' type may make of a last bit. */

@@ -445,11 +445,13 @@ static struct kern_attn_in attn_weights(const struct rig *r, int group)
 {
     const struct rig_model *m = r->model;
     float *norm = rig_there(r, m->norm), *bias = rig_there(r, m->bias), *head_norm = rig_there(r, m->head_norm);
-    struct kern_attn_in w = {.dev_norm = norm, .eps = 1e-5f, .q = r->mat[RIG_Q], .k = r->mat[RIG_K],
-                             .v = r->mat[RIG_V], .heads = m->s.heads,
-                             .rope = {m->s.rope, m->s.neox, m->inv_freq[group], m->gain[group]}};
+    struct kern_attn_in w = {.dev_norm = m->s.bare ? NULL : norm, .eps = 1e-5f, .q = r->mat[RIG_Q], .k = r->mat[RIG_K],
+                             .v = r->mat[RIG_V], .heads = m->s.heads, .whole = m->s.whole,
+                             .rope = {m->s.rope, m->s.neox, m->inv_freq[group], m->gain[group]},
+                             .temper = {0.3, m->s.temper}};
     if (m->s.bias) w.dev_bq = w.dev_bk = w.dev_bv = bias;
     if (m->s.qk_norm) w.dev_q_norm = w.dev_k_norm = head_norm;
+    if (m->s.whole) w.dev_q_norm = w.dev_k_norm = rig_there(r, m->more_bias);
     return w;
 }
 
@@ -461,11 +463,11 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const int group = layer % r->groups, in = layer / r->groups;
     const struct kern_group *g = &r->group[group];
     const struct kern_attn_in w = attn_weights(r, group);
-    const float *norm = w.dev_norm, *bias = s->bias ? rig_there(r, m->bias) : NULL;
+    const float *norm = rig_there(r, m->norm), *bias = s->bias ? rig_there(r, m->bias) : NULL;
     const float *post = s->post ? rig_there(r, m->post) : NULL;
     const float *some = s->ffn_bias ? rig_there(r, m->bias) : NULL, *more = some ? rig_there(r, m->more_bias) : NULL;
     const float *sinks = s->sinks ? rig_there(r, m->more_bias) : NULL;
-    const struct kern_ffn ffn = {.dev_norm = norm, .eps = 1e-5f, .gate = r->mat[RIG_GATE], .up = r->mat[RIG_UP],
+    const struct kern_ffn ffn = {.dev_norm = w.dev_norm, .eps = 1e-5f, .gate = r->mat[RIG_GATE], .up = r->mat[RIG_UP],
                                  .down = r->mat[RIG_DOWN], .act = s->act, .dev_post = s->experts ? NULL : post,
                                  .mix = {s->experts, s->used, r->mat[RIG_ROUTER], more, s->of_all},
                                  .shared = {r->mat[RIG_SHARED_GATE], r->mat[RIG_SHARED_UP], r->mat[RIG_SHARED_DOWN],

@@ -27,6 +27,8 @@ struct rig_shape {
     enum ktype table, q, k, v, o, gate, up, down, kv; /* table is the output matrix too */
     int rope, window;
     bool neox, bias, qk_norm, post;
+    bool bare, whole; /* no norm before products; q's and k's norms are of all heads as one row */
+    int temper;       /* q is tempered by so many positions (struct kern_temper); 0: it is not */
     bool sinks, ffn_bias; /* ffn_bias: the router's too */
     bool turns; /* layers by turns: every other one sees all, in a group of its own, rotated and gained otherwise */
     enum kern_act act;

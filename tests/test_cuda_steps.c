@@ -42,6 +42,16 @@ TEST(every_step_agrees_with_the_reference_in_gemma_s_shapes)
     }
 }
 
+TEST(every_step_agrees_with_the_reference_where_norms_come_late_and_q_is_tempered)
+{
+    struct dice dice = {16};
+    for (int which = 0; which < LOCKSTEP_LATES; which++) {
+        struct rig_shape s = lockstep_late(which);
+        shim_order(which % 3);
+        lockstep(&dice, &s, kern_cuda(), NULL, true, 2, 1e-5);
+    }
+}
+
 /* Seeds whose shapes are small, of many experts, and of matrices and routers of several types. */
 TEST(every_step_agrees_with_the_reference_in_a_mixture_of_experts)
 {
@@ -205,8 +215,10 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_in_every_order_of_threads)
                                     .gate = KT_Q4_0, .up = KT_MXFP4, .down = KT_Q5_1, .kv = KT_F16, .scale = 0.2f,
                                     .experts = 9, .used = 3, .router = KT_F32, .act = KERN_OSS, .sinks = true,
                                     .ffn_bias = true};
-    for (int round = 0; round <= SAME_SHAPES; round++) {
-        struct rig_shape s = round < SAME_SHAPES ? lockstep_shape(&dice, round % 3 == 2) : mixed;
+    const struct rig_shape late = lockstep_late(0);
+    for (int round = 0; round <= SAME_SHAPES + 1; round++) {
+        struct rig_shape s = round < SAME_SHAPES ? lockstep_shape(&dice, round % 3 == 2)
+                                                 : round == SAME_SHAPES ? mixed : late;
         s.window = round % 2 ? 20 + dice_below(&dice, 30) : 0;
         s.layers = 1, s.turns = false, s.post = round != 1;
         struct rig_model *m = rig_model(&dice, &s);

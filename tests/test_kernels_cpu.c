@@ -70,6 +70,16 @@ TEST(every_step_agrees_with_the_reference_in_gemma_s_shapes)
         }
 }
 
+TEST(every_step_agrees_with_the_reference_where_norms_come_late_and_q_is_tempered)
+{
+    struct dice dice = {16};
+    for (size_t i = 0; i < RIG_ISAS; i++)
+        for (int which = 0; which < LOCKSTEP_LATES && rig_isa(i); which++) {
+            struct rig_shape s = lockstep_late(which);
+            cpu_lockstep(&dice, &s, rig_isas[i], 1 + which % 3, true, 3, 1e-5);
+        }
+}
+
 TEST(int8_activations_cost_no_more_than_a_few_percent_of_a_single_value)
 {
     struct dice dice = {6};

@@ -76,8 +76,8 @@ static struct said say_all(struct rig *r, struct dice *dice)
 TEST(a_row_has_the_same_bits_alone_or_in_company_on_any_threads_and_instruction_set)
 {
     struct dice dice = {7};
-    for (int round = 0; round < ROW_SHAPES; round++) {
-        struct rig_shape s = lockstep_shape(&dice, round % 3 == 2);
+    for (int round = 0; round <= ROW_SHAPES; round++) {
+        struct rig_shape s = round < ROW_SHAPES ? lockstep_shape(&dice, round % 3 == 2) : lockstep_late(0);
         if (round % 2) s.window = 20 + dice_below(&dice, 40);
         s.post = round % 3 != 1;
         struct rig_model *m = rig_model(&dice, &s);

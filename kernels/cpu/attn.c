@@ -144,9 +144,20 @@ static void finish_heads(const struct heads_job *j, float *x, int heads, const f
 {
     const int dim = j->g->head_dim;
     const struct kern_rope *rope = turn ? &j->w->rope : NULL;
+    if (norm && j->w->whole) {
+        for (int i = 0; bias && i < heads * dim; i++) x[i] += bias[i];
+        j->d->isa->norm(x, norm, heads * dim, j->w->eps, x);
+        bias = norm = NULL;
+    }
     if (!bias && !norm && !rope) return;
     for (int h = 0; h < heads; h++)
         j->d->isa->head(x + (size_t)h * (size_t)dim, dim, bias ? bias + h * dim : NULL, norm, j->w->eps, rope, turn);
+}
+
+static void temper_row(const struct kern_temper *t, int pos, float *q, size_t n)
+{
+    const float by = (float)kern_tempered(t, pos);
+    for (size_t i = 0; t->each > 0 && i < n; i++) q[i] *= by;
 }
 
 static void finish_rows(void *arg, int first, int end, int who)
@@ -165,6 +176,7 @@ static void finish_rows(void *arg, int first, int end, int who)
 
         const float *turn = w->rope.dims ? turn_of(j->d->turns, &w->rope, r, pos, own) : NULL;
         finish_heads(j, j->q + (size_t)r * q_wide, w->heads, w->dev_bq, w->dev_q_norm, turn);
+        temper_row(&w->temper, pos, j->q + (size_t)r * q_wide, q_wide);
         finish_heads(j, k, g->kv_heads, w->dev_bk, w->dev_k_norm, turn);
         finish_heads(j, v, g->kv_heads, w->dev_bv, NULL, NULL);
         for (int h = 0; h < g->kv_heads; h++) {

@@ -97,8 +97,10 @@ int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn 
         cpu_mul_add(d, &g.out, &w->down, w->dev_bd, x);
         return 0;
     }
-    assert(w->down.rows == g.in.cols && (const void *)g.in.x == dev_work); /* which is done with */
-    mul_norm_add(d, &g.out, &w->down, w->dev_bd, w->dev_post, w->eps, dev_work, x);
+    /* In the room of the normed rows, which are done with; where there are none there is room as if. */
+    float *sums = w->dev_norm ? dev_work : cpu_cut(&work, (size_t)rows * (size_t)w->down.rows, sizeof *sums);
+    assert(w->down.rows == g.in.cols && (!w->dev_norm || (const void *)g.in.x == dev_work));
+    mul_norm_add(d, &g.out, &w->down, w->dev_bd, w->dev_post, w->eps, sums, x);
     return 0;
 }
 

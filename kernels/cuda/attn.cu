@@ -102,6 +102,12 @@ __device__ void finish_head(const gpu_heads &h, int dim, const float *from, cons
     __syncwarp();
 }
 
+__device__ void temper_head(const gpu_heads &h, int dim, int pos, float *q)
+{
+    const float by = static_cast<float>(1 + h.beta * log(1.0 + pos / h.each));
+    for (int d = static_cast<int>(threadIdx.x); d < dim; d += WARP) q[d] = __fmul_rn(q[d], by);
+}
+
 /* grid (rows, heads + 2 * kv_heads), a warp; the block's memory: a head. */
 __global__ void heads_kernel(gpu_heads h)
 {
@@ -112,6 +118,7 @@ __global__ void heads_kernel(gpu_heads h)
         float *q = h.dev_q + (static_cast<size_t>(row) * static_cast<size_t>(h.heads) + static_cast<size_t>(head)) *
                                  static_cast<size_t>(dim);
         finish_head(h, dim, q, h.dev_bq ? h.dev_bq + head * dim : nullptr, h.dev_q_norm, h.rope_dims > 0, pos, q);
+        if (h.each > 0) temper_head(h, dim, pos, q);
         return;
     }
     head -= h.heads;

@@ -379,29 +379,48 @@ static int cuda_embed(struct kdev *d, struct kstream *st, const struct kern_batc
     return cuda_fail(d, d->face->embed(d->gpu, b->rows, d->dev_token, &m, scale, x), "the embedding", err);
 }
 
+/* What a step's products see: rows normed, or (no norm) as they are; act, unless it is NULL, has them as integers. */
+static int step_input(struct kdev *d, int rows, int cols, const float *x, const float *norm, float eps, float *normed,
+                      struct gpu_act *act)
+{
+    if (norm) return d->face->norm(d->gpu, rows, NULL, cols, x, norm, eps, normed, act);
+    return act ? d->face->quantise(d->gpu, rows, cols, x, act) : 0;
+}
+
+/* q and k, which have their biases, each normed as rows of all heads: what is left to heads() is to rotate them. */
+static int norm_whole(struct kdev *d, const struct kern_attn_in *w, struct gpu_heads *h, float *q, float *k)
+{
+    h->dev_bq = h->dev_bk = h->dev_q_norm = h->dev_k_norm = NULL;
+    int code = d->face->norm(d->gpu, h->at.rows, NULL, w->q.rows, q, w->dev_q_norm, w->eps, q, NULL);
+    return code ? code : d->face->norm(d->gpu, h->at.rows, NULL, w->k.rows, k, w->dev_k_norm, w->eps, k, NULL);
+}
+
 static int cuda_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
                         const struct kern_group *g, int group, int layer, const float *x, float *q, void *dev_work,
                         struct err *err)
 {
     const int kv = g->kv_heads * g->head_dim;
-    const bool whole = !is_plain(w->q.type) || !is_plain(w->k.type) || !is_plain(w->v.type);
+    const bool rounds = !is_plain(w->q.type) || !is_plain(w->k.type) || !is_plain(w->v.type);
     struct scratch s = {0};
     (void)st, (void)dev_work;
     if (b->rows <= 0) return 0;
     if (!lay_scratch(b->rows, w->q.cols, w->q.cols, kv, kv, &s)) return err_set(err, -1, "a pass is too large");
-    float *normed = floats(d, s.normed), *k = floats(d, s.a), *v = floats(d, s.b);
-    struct gpu_act *act = whole ? acts(d, s.act) : NULL;
+    float *k = floats(d, s.a), *v = floats(d, s.b);
+    const float *in_x = w->dev_norm ? floats(d, s.normed) : x;
+    struct gpu_act *act = rounds ? acts(d, s.act) : NULL;
     struct gpu_heads h = {.at = rows_of(d, b, group), .to = pages_of(g, layer), .heads = w->heads,
                           .dev_q = q, .dev_k = k, .dev_v = v, .dev_bq = w->dev_bq, .dev_bk = w->dev_bk,
                           .dev_bv = w->dev_bv, .dev_q_norm = w->dev_q_norm, .dev_k_norm = w->dev_k_norm,
                           .eps = w->eps, .rope_dims = w->rope.dims, .neox = w->rope.neox,
-                          .gain = w->rope.gain};
+                          .gain = w->rope.gain, .beta = w->temper.beta, .each = w->temper.each};
     assert(w->rope.dims / 2 <= (int)COUNT_OF(h.inv_freq));
     if (w->rope.dims) memcpy(h.inv_freq, w->rope.inv_freq, (size_t)(w->rope.dims / 2) * sizeof h.inv_freq[0]);
-    const struct gpu_mul in[] = {mul_of(b->rows, &w->q, normed, act, q), mul_of(b->rows, &w->k, normed, act, k),
-                                 mul_of(b->rows, &w->v, normed, act, v)};
-    int code = d->face->norm(d->gpu, b->rows, NULL, w->q.cols, x, w->dev_norm, w->eps, normed, act);
+    struct gpu_mul in[] = {mul_of(b->rows, &w->q, in_x, act, q), mul_of(b->rows, &w->k, in_x, act, k),
+                           mul_of(b->rows, &w->v, in_x, act, v)};
+    int code = step_input(d, b->rows, w->q.cols, x, w->dev_norm, w->eps, floats(d, s.normed), act);
+    if (w->whole) in[0].dev_bias = w->dev_bq, in[1].dev_bias = w->dev_bk;
     if (!code) code = fast_mul(d, in, COUNT_OF(in));
+    if (!code && w->whole) code = norm_whole(d, w, &h, q, k);
     if (!code) code = d->face->heads(d->gpu, &h);
     return cuda_fail(d, code, "attention's way in", err);
 }
@@ -463,11 +482,12 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     assert(f->up.rows == ff && f->up.cols == embd && f->down.rows == embd && f->down.cols == ff);
     if (!lay_scratch(rows, embd, MAX(embd, ff), ff, ff, &s)) return err_set(err, -1, "a pass is too large");
     float *normed = floats(d, s.normed), *gate = floats(d, s.a), *up = floats(d, s.b);
+    const float *in_x = f->dev_norm ? normed : x;
     struct gpu_act *act = acts(d, s.act), *rounded = is_plain(f->gate.type) && is_plain(f->up.type) ? NULL : act;
     struct gpu_mul down = {.w = mat_of(&f->down), .rows = rows, .dev_x = gate, .dev_act = act, .dev_bias = f->dev_bd};
-    struct gpu_mul in[] = {mul_of(rows, &f->gate, normed, rounded, gate), mul_of(rows, &f->up, normed, rounded, up)};
+    struct gpu_mul in[] = {mul_of(rows, &f->gate, in_x, rounded, gate), mul_of(rows, &f->up, in_x, rounded, up)};
     in[0].dev_bias = f->dev_bg, in[1].dev_bias = f->dev_bu;
-    int code = d->face->norm(d->gpu, rows, NULL, embd, x, f->dev_norm, f->eps, normed, rounded);
+    int code = step_input(d, rows, embd, x, f->dev_norm, f->eps, normed, rounded);
     if (!code) code = fast_mul(d, in, COUNT_OF(in));
     if (!code)
         code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, (enum gpu_gate)f->act, gate, up,

@@ -115,7 +115,8 @@ struct gpu_heads {
     float eps;
     int rope_dims;
     bool neox;
-    double inv_freq[128], gain;
+    double inv_freq[128], gain, beta; /* beta, each: struct kern_temper */
+    int each;
 };
 
 struct gpu_attn {
@@ -212,7 +213,8 @@ struct gpu_face {
     /* x (rows, table.cols) = rows of the table by token, times scale. */
     int (*embed)(struct gpu *g, int rows, const int32_t *dev_token, const struct gpu_mat *table, float scale,
                  float *dev_x);
-    /* normed = norm(x) of row pick[r] (NULL: r); act (NULL: not wanted) = the same as integers; both (rows, cols). */
+    /* normed = norm(x) of row pick[r] (NULL: r, and normed may be x); act (NULL: not wanted) = the same as integers;
+     * both (rows, cols). */
     int (*norm)(struct gpu *g, int rows, const int32_t *dev_pick, int cols, const float *dev_x, const float *dev_norm,
                 float eps, float *dev_normed, struct gpu_act *dev_act);
     /* y += norm(x), both (rows, cols). */
