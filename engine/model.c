@@ -20,6 +20,8 @@ static const struct model_arch archs[] = {
      .expert_ff = "expert_feed_forward_length", .mixture = true},
     {.name = "granite", .scaled = true},
     {.name = "granitemoe", .scaled = true, .expert_ff = "feed_forward_length", .mixture = true},
+    {.name = "mistral3", .window = true, .log_gain = true, .tempered = true},
+    {.name = "olmo2", .neox = true, .late = true, .local = 4, .local_plain = true},
     {.name = "gemma2", .neox = true, .gemma = true, .local = 2, .window_else = 4096, .attn_cap = 50, .cap = 30,
      .big = 46},
     {.name = "gemma3", .neox = true, .gemma = true, .head_norm = true, .local = 6, .local_base = 10000, .big = 62},
@@ -85,8 +87,8 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen2moe, qwen3, qwen3moe, "
-                       "qwen35, qwen35moe, qwen3next, smollm3, lfm2, phi3, gpt-oss, granite, granitemoe, gemma2 and "
-                       "gemma3 are", gguf_shown(p->g), m->arch);
+                       "qwen35, qwen35moe, qwen3next, smollm3, lfm2, phi3, gpt-oss, granite, granitemoe, mistral3, "
+                       "olmo2, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -158,24 +160,6 @@ static int read_sizes(struct planner *p)
     if (model_key_real(p, "attention.layer_norm_rms_epsilon", -1, 1e-12, 1e-1, &eps)) return -1;
     m->eps = (float)eps;
     return 0;
-}
-
-/* One window for all layers, or for those that the architecture says; a file that has others is another model. */
-static int read_window(struct planner *p)
-{
-    struct model *m = p->m;
-    char key[96];
-    const int every = p->arch->local;
-    if (p->arch->delta) return model_states(p);
-    if (p->arch->conv) return model_convs(p);
-    if (!p->arch->window && !every) return 0;
-    int *out = every ? &m->local_window : &m->window;
-    if (model_key_int(p, "attention.sliding_window", p->arch->window_else, 0, MODEL_MAX_CTX, out)) return -1;
-    snprintf(key, sizeof key, "%s.attention.sliding_window_pattern", m->arch);
-    if (*out == 0 || !gguf_has(p->g, key)) return 0;
-    if (every) return model_key_int(p, "attention.sliding_window_pattern", every, every, every, &(int){0});
-    return err_set(p->err, -1, "%s: key %s is not supported; a window of %d for all layers is", gguf_shown(p->g), key,
-                   m->window);
 }
 
 static int read_caps(struct planner *p)
@@ -340,12 +324,12 @@ static int plan_attention(struct planner *p, int i)
     struct model *m = p->m;
     struct model_layer *l = &m->layer[i];
     const int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim, all = p->arch->fused ? q + 2 * kv : 0;
-    const bool bias = p->arch->qkv_bias, heads = p->arch->head_norm, added = p->arch->gemma, oss = p->arch->oss;
-    const bool let = p->arch->delta, late = oss || let;
+    const bool bias = p->arch->qkv_bias, whole = p->arch->late, heads = p->arch->head_norm || whole;
+    const bool added = p->arch->gemma || whole, oss = p->arch->oss, let = p->arch->delta, late = oss || let;
     const int turn = let ? m->head_dim : 0; /* of q's rows, then of the gate's */
     const char *qkv = all ? "attn_qkv.weight" : NULL;
     const struct model_want want[] = {
-        {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false, 0, 0, 0},
+        {"attn_norm.weight", NULL, whole ? NULL : &l->attn.dev_norm, m->embd, 1, false, 0, 0, 0},
         {qkv ? qkv : "attn_q.weight", &l->attn.q, NULL, q, m->embd, false, 0, let ? 2 * q : all, turn},
         {"attn_q.weight", let ? &l->let : NULL, NULL, q, m->embd, false, turn, 2 * q, turn},
         {qkv ? qkv : "attn_k.weight", &l->attn.k, NULL, kv, m->embd, false, all ? q : 0, all, 0},
@@ -356,9 +340,10 @@ static int plan_attention(struct planner *p, int i)
         {"attn_output.weight", &l->wo, NULL, m->embd, q, false, 0, 0, 0},
         {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, !oss, 0, 0, 0},
         {"attn_sinks.weight", NULL, oss ? &l->dev_sinks : NULL, m->heads, 1, false, 0, 0, 0},
-        {late ? "post_attention_norm.weight" : "ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0, 0},
-        {"attn_q_norm.weight", NULL, heads ? &l->attn.dev_q_norm : NULL, m->head_dim, 1, false, 0, 0, 0},
-        {"attn_k_norm.weight", NULL, heads ? &l->attn.dev_k_norm : NULL, m->head_dim, 1, false, 0, 0, 0},
+        {late ? "post_attention_norm.weight" : "ffn_norm.weight", NULL, whole ? NULL : &l->dev_ffn_norm, m->embd, 1,
+         false, 0, 0, 0},
+        {"attn_q_norm.weight", NULL, heads ? &l->attn.dev_q_norm : NULL, whole ? q : m->head_dim, 1, false, 0, 0, 0},
+        {"attn_k_norm.weight", NULL, heads ? &l->attn.dev_k_norm : NULL, whole ? kv : m->head_dim, 1, false, 0, 0, 0},
         {"post_attention_norm.weight", NULL, added ? &l->dev_attn_post : NULL, m->embd, 1, false, 0, 0, 0},
         {"post_ffw_norm.weight", NULL, added ? &l->dev_ffn_post : NULL, m->embd, 1, false, 0, 0, 0},
     };
@@ -366,6 +351,8 @@ static int plan_attention(struct planner *p, int i)
     l->attn.eps = m->eps;
     l->attn.heads = m->heads;
     l->attn.rope = l->local ? m->rope_local : m->rope;
+    l->attn.temper = m->temper;
+    l->attn.whole = whole;
     if (p->still > 0 && (i + 1) % p->still == 0) l->attn.rope.dims = 0;
     return 0;
 }
@@ -426,7 +413,7 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     *m = (struct model){0};
     if (read_arch(&p)) return -1;
     p.every = p.arch->local;
-    if (read_sizes(&p) || read_window(&p) || read_caps(&p) || read_pool(&p) || model_rope(&p) ||
+    if (read_sizes(&p) || model_window(&p) || read_caps(&p) || read_pool(&p) || model_rope(&p) ||
         model_scales(&p))
         return -1;
     m->act = p.arch->gemma ? KERN_GELU : p.arch->oss ? KERN_OSS : KERN_SILU;

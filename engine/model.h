@@ -6,9 +6,9 @@
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen2moe, qwen3, which normalises each head of q and of k
  * before it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, qwen3next,
- * lfm2, phi3, gpt-oss, granite, granitemoe, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF
- * specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
- * name: to leave it out would give plausible wrong answers.
+ * lfm2, phi3, gpt-oss, granite, granitemoe, mistral3, olmo2, gemma2 and gemma3; metadata keys and tensor names are those
+ * of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is
+ * refused by name: to leave it out would give plausible wrong answers.
  *
  * Mixtures of experts: qwen2moe, qwen3moe, qwen35moe, qwen3next, gpt-oss and granitemoe are, llama with expert_count
  * (Mixtral) too.
@@ -28,6 +28,12 @@
  * multiplied by one, scores by another in place of 1 / sqrt(head_dim), what attention and feed-forward give by a third
  * before it is added, and logits are divided by the fourth.  granitemoe is the same with a mixture (Granite 3's 1B and
  * 3B); one with a shared expert, and granitehybrid, are refused.
+ *
+ * mistral3 (Ministral 3, Devstral 2, and Mistral Small 3 of today's converters): llama whose q is tempered at positions
+ * from the original context on (struct kern_temper), with YaRN whose gain the file takes away.  A mixture is refused.
+ *
+ * olmo2 (OLMo 2 and OLMo 3): norms of what attention and feed-forward add and none before them, and of q and k as whole
+ * rows, before these are heads.  OLMo 3's layers have a window but for every fourth, which alone may have YaRN.
  *
  * phi3 (Phi-3, 3.5 and 4, their minis too): q, k and v are one tensor, gate and up another; a part of a head may stay
  * as it is, and what is rotated may have a gain.
@@ -101,6 +107,7 @@ struct model {
     float norm_scale;     /* what the weights of the output's norm are multiplied by when they are loaded */
     enum kern_act act;
     struct kern_rope rope, rope_local; /* inv_freq is the model's */
+    struct kern_temper temper;
     struct model_layer *layer; /* (layers) */
     struct kmat embed;         /* (vocab, embd) */
     struct kmat output;        /* (vocab, embd); the same as embed where the file ties them */

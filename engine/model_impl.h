@@ -1,6 +1,7 @@
 /* model_impl.h - what the parts of a model's loader share; no one else includes it.
  *
  *     model.c       keys to sizes, names to weights
+ *     model_window.c which layers see how far
  *     model_mix.c   those of a mixture of experts
  *     model_delta.c those of layers that keep a state, short convolutions among them
  *     model_rope.c  the frequencies of its rotation
@@ -36,9 +37,13 @@ struct model_arch {
     int local;       /* the sliding window is in force in all layers but every local-th; 0: it is not so */
     int window_else; /* such a window where the file names none; 0: then there is none */
     double local_base; /* of the rotation in those layers, where the file names none; 0: it is that of the others */
+    bool local_plain;  /* ... which is not scaled in those layers */
+    bool late;       /* norms of what is added and none before it; q and k are normed as whole rows */
     double attn_cap, cap; /* softcaps where the file names none */
     int still;       /* every so many-th layer does not rotate; 0: all do */
     bool scaled;     /* factors on embeddings, scores, what is added, and logits, which the file says */
+    bool tempered;   /* q may be, by a factor that the file says */
+    bool log_gain;   /* what YaRN's gain is may be said by rope.scaling.yarn_log_multiplier */
     int big;         /* with so many layers q k is scaled by the width a head instead of the head's size */
     const char *expert_ff; /* key of an expert's width, where the feed-forward can be a mixture; NULL: it cannot */
     bool mixture;    /* ... and must be one */
@@ -103,10 +108,13 @@ struct model_want {
 /* A layer's; depth matrices of a tensor are one, the rows of each below those of the one before. */
 int model_want_all(struct planner *p, int layer, const struct model_want *want, size_t n, int depth);
 
+/* m->window or m->local_window. */
+int model_window(struct planner *p);
+
 /* m->rope and m->rope_local, after the sizes; and the factors of pairs, which are tensors: Llama 3's, longrope's. */
 int model_rope(struct planner *p);
 int model_rope_factors(struct planner *p);
 
-/* m->embed_scale, m->norm_scale, and which layers do not rotate; after these Granite's others. */
+/* m->embed_scale, m->norm_scale, m->temper, and which layers do not rotate; after these Granite's others. */
 int model_scales(struct planner *p);
 #endif

@@ -23,14 +23,28 @@ static int read_linear(struct planner *p, double *factor)
 
 /* YaRN (Peng et al., 2023), as llama.cpp and HF transformers compute it: pairs that turn more than `fast` times over
  * the original context keep their angles, those that turn less than `slow` times are divided by the factor, and between
- * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10, the gain.  The ramp goes from pair to pair; of
- * gpt-oss it begins and ends between them, as it was trained and HF transformers has it ("truncate": false); llama.cpp
- * does not. */
-struct yarn { double factor, fast, slow; int original; bool between; };
+ * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10, the gain, or by that over 1 + m ln(factor) / 10
+ * for a log multiplier m (mscale_all_dim; Mistral's files have 1).  The ramp goes from pair to pair; of gpt-oss it
+ * begins and ends between them, as it was trained and HF transformers has it ("truncate": false); llama.cpp does not. */
+struct yarn { double factor, fast, slow, gain; int original; bool between; };
+
+/* A file may also name the gain (transformers' attention_factor), which llama.cpp computes whatever the file says: so
+ * it is to be the one that is computed, or 1 as ever. */
+static int read_gain(struct planner *p, struct yarn *y)
+{
+    const double least = 1e-3, most = 1e3, far = log(y->factor) / 10;
+    double times = 0, named = 1;
+    if (model_key_real(p, "rope.scaling.yarn_log_multiplier", 0, 0, p->arch->log_gain ? 10 : 0, &times)) return -1;
+    y->gain = (1 + far) / (1 + times * far);
+    if (model_key_real(p, "rope.scaling.yarn_attn_factor", 1, least, most, &named)) return -1;
+    if (fabs(named - 1) < 1e-6 || fabs(named / y->gain - 1) < 1e-5) return 0;
+    return err_set(p->err, -1, "%s: key %s.rope.scaling.yarn_attn_factor is %g; allowed is 1, and %g, what a factor of "
+                   "%g comes to", gguf_shown(p->g), p->m->arch, named, y->gain, y->factor);
+}
 
 static int read_yarn(struct planner *p, struct yarn *y)
 {
-    double whole = 1, none = 0;
+    double whole = 1;
     y->between = p->arch->oss;
     if (p->m->rope.dims != p->m->head_dim)
         return err_set(p->err, -1, "%s: key %s.rope.scaling.type is \"yarn\" where %d of %d dimensions of a head are "
@@ -41,10 +55,9 @@ static int read_yarn(struct planner *p, struct yarn *y)
         return -1;
     if (model_key_real(p, "rope.scaling.yarn_beta_fast", 32, 1e-3, 1e6, &y->fast)) return -1;
     if (model_key_real(p, "rope.scaling.yarn_beta_slow", 1, 1e-3, y->fast, &y->slow)) return -1;
-    /* What the architectures here do not have. */
+    /* What the architectures here do not have; then what they may have in other words. */
     if (model_key_real(p, "rope.scaling.yarn_ext_factor", 1, 1, 1, &whole)) return -1;
-    if (model_key_real(p, "rope.scaling.yarn_attn_factor", 1, 1, 1, &whole)) return -1;
-    return model_key_real(p, "rope.scaling.yarn_log_multiplier", 0, 0, 0, &none);
+    return read_gain(p, y);
 }
 
 /* The pair that turns so many times over the original context; whole below and above only for the ramp's ends. */
@@ -63,7 +76,7 @@ static void apply_yarn(struct model *m, const struct yarn *y, double base)
         const double ramp = MIN(MAX((i - low) / MAX(high - low, 0.001), 0.0), 1.0);
         m->inv_freq[i] *= 1 - ramp + ramp / y->factor;
     }
-    m->rope.gain *= 1 + 0.1 * log(y->factor);
+    m->rope.gain *= y->gain;
 }
 
 static void put_freqs(double *to, int dims, double base, double factor)
@@ -76,14 +89,15 @@ static int read_base(struct planner *p, const char *suffix, double absent, doubl
     return model_key_real(p, suffix, absent, 1, 1e12, out);
 }
 
-/* Layers with a window of their own have a base of their own, and are never scaled. */
-static int put_local(struct planner *p, double *freq)
+static bool rotates_apart(const struct model_arch *a) { return a->local_base > 0 || a->local_plain; }
+
+/* Layers with a window of their own have a base of their own, or that of the others, and are never scaled. */
+static int put_local(struct planner *p, double base, double *freq)
 {
     struct model *m = p->m;
-    double base;
     m->rope_local = m->rope;
-    if (p->arch->local_base <= 0) return 0;
-    if (read_base(p, "rope.freq_base_swa", p->arch->local_base, &base)) return -1;
+    if (!rotates_apart(p->arch)) return 0;
+    if (read_base(p, "rope.freq_base_swa", p->arch->local_plain ? base : p->arch->local_base, &base)) return -1;
     put_freqs(freq, m->rope.dims, base, 1);
     m->rope_local.inv_freq = freq;
     m->rope_local.gain = 1;
@@ -127,7 +141,7 @@ int model_rope(struct planner *p)
                        m->arch, m->rope.dims);
     if (read_base(p, "rope.freq_base", 10000, &base) || read_scaling(p, base, &factor, &yarn)) return -1;
     const int pairs = m->rope.dims / 2;
-    m->n_freq = p->arch->local_base > 0 || p->arch->longrope ? 2 * pairs : pairs;
+    m->n_freq = rotates_apart(p->arch) || p->arch->longrope ? 2 * pairs : pairs;
     m->inv_freq = malloc((size_t)m->n_freq * sizeof *m->inv_freq);
     if (!m->inv_freq) return err_set(p->err, -1, "no memory for %d rope frequencies", m->n_freq);
     put_freqs(m->inv_freq, m->rope.dims, base, factor);
@@ -136,7 +150,7 @@ int model_rope(struct planner *p)
     if (p->arch->longrope) memcpy(m->inv_freq + pairs, m->inv_freq, (size_t)pairs * sizeof *m->inv_freq);
     const int part = m->layers == p->arch->big ? m->embd / m->heads : m->head_dim;
     m->attn_scale = 1 / __builtin_sqrtf((float)part);
-    return put_local(p, m->inv_freq + pairs);
+    return put_local(p, base, m->inv_freq + pairs);
 }
 
 /* Each pair's frequency divided by its factor.  Read at once: they are few, and are used on the host. */

@@ -1,4 +1,4 @@
-/* model_scales.c - factors: of embeddings, and Granite's on all that is added. */
+/* model_scales.c - factors: of embeddings, of q at far positions, and Granite's on all that is added. */
 #include "engine/model_impl.h"
 
 /* Where a key is missing a factor is what llama.cpp takes: none, but that of the logits must be there.
@@ -33,11 +33,23 @@ static int read_still(struct planner *p)
     return 0;
 }
 
+/* From each multiple of the original context on: llama.cpp has no key for another length in the architectures here. */
+static int read_temper(struct planner *p)
+{
+    struct kern_temper *t = &p->m->temper;
+    int each = 0;
+    if (model_key_real(p, "attention.temperature_scale", 0, 0, 100, &t->beta)) return -1;
+    if (!(t->beta > 0)) return 0;
+    if (model_key_int(p, "rope.scaling.original_context_length", p->m->ctx_trained, 1, MODEL_MAX_CTX, &each)) return -1;
+    return model_key_int(p, "attention.temperature_length", each, each, each, &t->each);
+}
+
 int model_scales(struct planner *p)
 {
     struct model *m = p->m;
     m->embed_scale = p->arch->gemma ? __builtin_sqrtf((float)m->embd) : 1;
     m->norm_scale = 1;
     p->still = p->arch->still;
+    if (p->arch->tempered && read_temper(p)) return -1;
     return p->arch->scaled && (read_factors(p) || read_still(p)) ? -1 : 0;
 }

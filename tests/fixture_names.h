@@ -14,5 +14,6 @@ static const char *const fixture[] = {"llama-defaults", "llama-gqa",   "llama-he
                                       "llama-q3_k",     "llama-q2_k",
                                       "qwen35",         "qwen35-q8_0", "qwen35moe",   "qwen35moe-q8_0", "qwen3next",
                                       "qwen3next-q8_0", "qwen2moe",    "granite",     "granite-q8_0",   "granitemoe",
-                                      "lfm2",           "lfm2-q8_0"};
+                                      "lfm2",           "lfm2-q8_0",
+                                      "mistral3",       "mistral3-q8_0", "olmo2",      "olmo3",          "olmo3-q8_0"};
 #endif

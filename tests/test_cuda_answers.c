@@ -89,6 +89,29 @@ static const char *granite_of(enum ktype type)
     return tiny_file(&t, NULL, "cuda.gguf");
 }
 
+static const char *mistral_of(enum ktype type)
+{
+    struct tiny t = TINY_LLAMA;
+    t.arch = "mistral3";
+    t.type = type;
+    t.temper = 0.8f;
+    return tiny_file(&t, NULL, "cuda.gguf");
+}
+
+/* Of floats: a value that lies at the edge of two integers moves a tiny model's rows by more than the bound here, since
+ * what it comes to is normed before it is added. */
+static const char *olmo_of(enum ktype type)
+{
+    struct tiny t = TINY_LLAMA;
+    t.arch = "olmo2";
+    t.layers = 4;
+    t.type = type == KT_Q8_0 ? KT_BF16 : type;
+    t.window = 24;
+    return tiny_file(&t, NULL, "cuda.gguf");
+}
+
+static const char *(*const made[])(enum ktype) = {model_of, granite_of, mistral_of, olmo_of};
+
 /* ------------------------------------------------------------------------ answers */
 
 static void check_tokens(const struct said *right, const struct said *got)
@@ -108,9 +131,8 @@ TEST(the_greedy_tokens_are_those_of_the_cpu_backend)
     static struct said cpu[SEQS], cuda[SEQS];
     uint32_t seed = 3;
     make_prompts(&seed, prompt);
-    for (size_t t = 0; t < 2 * COUNT_OF(types); t++) {
-        const enum ktype type = types[t / 2];
-        const char *path = t % 2 ? granite_of(type) : model_of(type);
+    for (size_t t = 0; t < COUNT_OF(made) * COUNT_OF(types); t++) {
+        const char *path = made[t % COUNT_OF(made)](types[t / COUNT_OF(made)]);
         struct engine *a = open_engine(path, "cpu", 16), *b = open_engine(path, "cuda", 16);
         int ia[SEQS], ib[SEQS];
         for (int s = 0; s < SEQS; s++) ia[s] = submit(a, &prompt[s], 0), ib[s] = submit(b, &prompt[s], 0);

@@ -402,7 +402,7 @@ TEST(models_that_plimsoll_does_not_run_say_why)
     CHECK_STR(row("arch")->arch, "mamba?[2J");
     CHECK_STR(verdict(row("arch")), "architecture \"mamba?[2J\" is not supported; "
               "llama, qwen2, qwen2moe, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, lfm2, phi3, gpt-oss, "
-              "granite, granitemoe, gemma2 and gemma3 are");
+              "granite, granitemoe, mistral3, olmo2, gemma2 and gemma3 are");
     CHECK_EQ(row("none")->state, MODEL_UNSUPPORTED);
     CHECK_EQ(row("shard")->state, MODEL_SPLIT);
     CHECK(strstr(verdict(row("shard")), "one shard of 3"));

@@ -150,6 +150,16 @@ TEST(naive_reload_has_granite_s_factors)
     say_both(NAIVE_RELOAD, (struct engine_config){.model = "tests/fixtures/granite.gguf", .backend = "cpu"});
     CHECK_MEM(sound_says, naive_says, sizeof sound_says);
 }
+TEST(naive_reload_norms_late)
+{
+    say_both(NAIVE_RELOAD, (struct engine_config){.model = "tests/fixtures/olmo3.gguf", .backend = "cpu"});
+    CHECK_MEM(sound_says, naive_says, sizeof sound_says);
+}
+TEST(naive_reload_tempers_q)
+{
+    say_both(NAIVE_RELOAD, (struct engine_config){.model = "tests/fixtures/mistral3.gguf", .backend = "cpu"});
+    CHECK_MEM(sound_says, naive_says, sizeof sound_says);
+}
 TEST(naive_whole_batch_says_the_same) { check_says_the_same(NAIVE_WHOLE_BATCH, KT_Q8_0); }
 TEST(naive_f32_of_f32_says_the_same) { check_says_the_same(NAIVE_F32, KT_F32); }
 TEST(naive_f32_of_f16_says_the_same) { check_says_the_same(NAIVE_F32, KT_F16); }

@@ -230,7 +230,9 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/qwen3next-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen2moe.gguf", NULL},
         {"tests/fixtures/granite.gguf", NULL},      {"tests/fixtures/granite-q8_0.gguf", "q8_0"},
         {"tests/fixtures/granitemoe.gguf", NULL},   {"tests/fixtures/lfm2.gguf", NULL},
-        {"tests/fixtures/lfm2-q8_0.gguf", "q8_0"}};
+        {"tests/fixtures/lfm2-q8_0.gguf", "q8_0"},  {"tests/fixtures/mistral3.gguf", NULL},
+        {"tests/fixtures/olmo2.gguf", NULL},        {"tests/fixtures/olmo3.gguf", NULL},
+        {"tests/fixtures/olmo3-q8_0.gguf", "q8_0"}};
     static const struct { const char *file; int shared; struct plan_states states; } more[] = {
         {"tests/fixtures/qwen35.gguf", 0, {2, 6, 16, 4, 8, 0}},
         {"tests/fixtures/qwen35-q8_0.gguf", 0, {4, 4, 32, 3, 16, 0}},
@@ -412,6 +414,9 @@ TEST(plan_shapes_are_found_by_the_names_that_people_type)
     CHECK_STR(plan_shape_find("openai/gpt-oss-20b", &err)->name, "gpt-oss-20b");
     CHECK_STR(plan_shape_find("ibm-granite/granite-3.3-8b-instruct", &err)->name, "granite3.3-8b");
     CHECK_STR(plan_shape_find("ibm-granite/granite-4.0-micro", &err)->name, "granite4.0-micro");
+    CHECK_STR(plan_shape_find("mistralai/Ministral-3-8B-Instruct", &err)->name, "ministral3-8b");
+    CHECK_STR(plan_shape_find("allenai/Olmo-3-7B-Instruct", &err)->name, "olmo3-7b");
+    CHECK_STR(plan_shape_find("ministral3:3b", &err)->name, "ministral3-3b");
     CHECK(!plan_shape_find("granite-4.0-h-tiny", &err) && strstr(err.text, "granitehybrid is not supported"));
     CHECK(!plan_shape_find("DeepSeek R1", &err) && strstr(err.text, "deepseek2 is not supported"));
     CHECK(!plan_shape_find("", &err) && err.code == -1);

@@ -46,6 +46,8 @@ static bool is_oss(const struct tiny *t) { return strcmp(t->arch, "gpt-oss") == 
 
 static bool is_next(const struct tiny *t) { return strcmp(t->arch, "qwen3next") == 0; }
 
+static bool is_olmo(const struct tiny *t) { return strcmp(t->arch, "olmo2") == 0; }
+
 static bool is_delta(const struct tiny *t) { return strncmp(t->arch, "qwen35", 6) == 0 || is_next(t); }
 
 static bool is_lfm(const struct tiny *t) { return strcmp(t->arch, "lfm2") == 0; }
@@ -95,6 +97,11 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
     for (size_t i = 0; i < COUNT_OF(scale); i++) {
         snprintf(key, sizeof key, "%s.%s", t->arch, scale[i]);
         if (t->scales[i] != 0) gguf_make_f32(m, key, t->scales[i]);
+    }
+    if (t->temper > 0) {
+        snprintf(key, sizeof key, "%s.attention.temperature_scale", t->arch);
+        gguf_make_f32(m, key, t->temper);
+        key_u32(m, t->arch, "rope.scaling.original_context_length", TINY_TEMPER);
     }
     if (!t->experts) return;
     key_u32(m, t->arch, "expert_count", t->experts);
@@ -254,7 +261,7 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             feed(m, t, i, &seed);
             continue;
         }
-        vector(m, NAME("attn_norm.weight"), t->embd, 1, 0.1f, &seed);
+        if (!is_olmo(t)) vector(m, NAME("attn_norm.weight"), t->embd, 1, 0.1f, &seed);
         if (is_phi(t)) {
             matrix(m, NAME("attn_qkv.weight"), t->type, t->embd, q + 2 * kv, &seed);
         } else {
@@ -271,15 +278,20 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             vector(m, NAME("attn_q_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
             vector(m, NAME("attn_k_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
         }
+        if (is_olmo(t)) {
+            vector(m, NAME("attn_q_norm.weight"), q, 1, 0.3f, &seed);
+            vector(m, NAME("attn_k_norm.weight"), kv, 1, 0.3f, &seed);
+        }
         matrix(m, NAME("attn_output.weight"), t->type, q, t->embd, &seed);
         if (is_oss(t)) {
             vector(m, NAME("attn_output.bias"), t->embd, 0, 0.5f, &seed);
             vector(m, NAME("attn_sinks.weight"), t->heads, 0, 1, &seed);
         }
         const bool late = is_oss(t) || is_delta(t);
-        vector(m, late ? NAME("post_attention_norm.weight") : NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
+        if (!is_olmo(t))
+            vector(m, late ? NAME("post_attention_norm.weight") : NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
         feed(m, t, i, &seed);
-        if (strncmp(t->arch, "gemma", 5) == 0) {
+        if (strncmp(t->arch, "gemma", 5) == 0 || is_olmo(t)) {
             vector(m, NAME("post_attention_norm.weight"), t->embd, 1, 0.3f, &seed);
             vector(m, NAME("post_ffw_norm.weight"), t->embd, 1, 0.3f, &seed);
         }

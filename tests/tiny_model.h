@@ -10,7 +10,7 @@ void tiny_vocab(struct gguf_make *m, const char *chat_template); /* NULL: no tem
 
 struct tiny {
     const char *arch; /* "llama", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "qwen3next", "lfm2",
-                         "phi3", "gpt-oss", "granite", "granitemoe", "gemma2" or "gemma3" */
+                         "phi3", "gpt-oss", "granite", "granitemoe", "mistral3", "olmo2", "gemma2" or "gemma3" */
     int layers, embd, heads, kv_heads, ff;
     enum ktype type;  /* of all matrices: any usable one; embd, heads' dims and ff are a whole number of its blocks */
     bool tied;
@@ -18,12 +18,14 @@ struct tiny {
     int window;       /* attention.sliding_window; 0: no such key */
     int experts, used; /* of a mixture; ff is one expert's.  0: none */
     float scales[4];   /* granite's: embedding_scale, residual_scale, attention.scale, logit_scale; 0: no such key */
+    float temper;      /* mistral3's attention.temperature_scale, from TINY_TEMPER positions on; 0: no such key */
     int shared;        /* width of the expert beside them that all tokens go through; 0: none */
 };
 /* Of qwen35, qwen35moe and qwen3next, whose every fourth layer has attention, the others: */
 enum { TINY_KEYS = 2, TINY_VALUES = 4, TINY_STATE = 16, TINY_TAPS = 4 };
 /* Of lfm2, whose every third layer has attention, the others: */
 enum { TINY_CACHE = 3 };
+enum { TINY_TEMPER = 24 };
 #define TINY_LLAMA                                                                                        \
     ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,         \
                    .type = KT_F32, .seed = 1})

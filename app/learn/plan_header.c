@@ -266,6 +266,9 @@ static enum ktype rest_of(struct plan_mix mix) { return mix.type == KT_MXFP4 ? K
 
 static bool is_arch(const struct plan_shape *s, const char *arch) { return strcmp(s->arch, arch) == 0; }
 
+/* Norms are of what is added, and of q and k as whole rows. */
+static bool norms_late(const struct plan_shape *s) { return is_arch(s, "olmo2"); }
+
 /* llama.cpp's choice of Q4_K_M for the layers whose attn_v and ffn_down matter more. */
 static bool has_more_bits(int layer, int layers)
 {
@@ -325,13 +328,14 @@ static void put_attention(struct header *h, const struct plan_shape *s, struct p
     const bool eight = mix.how != PLAN_ONE && s->experts == 8; /* beside which attention is small */
     const bool oss = is_arch(s, "gpt-oss"), apart = !is_arch(s, "phi3");
     const bool bias = oss || strncmp(s->arch, "qwen2", 5) == 0;
-    const bool head_norm = is_arch(s, "gemma3") || has_convs(s) || strncmp(s->arch, "qwen3", 5) == 0;
+    const bool whole = norms_late(s);
+    const bool head_norm = whole || is_arch(s, "gemma3") || has_convs(s) || strncmp(s->arch, "qwen3", 5) == 0;
     const enum ktype t = rest_of(mix), keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : type_of_v(s, mix, i);
     const enum ktype out = eight ? KT_Q5_K : mix.how == PLAN_Q3_K_M ? KT_Q4_K : mix.how == PLAN_Q2_K ? KT_Q3_K : t;
     const bool gated = s->states.keys > 0; /* by what lies between q's rows */
     const enum ktype fused = mix.how == PLAN_Q4_K_M ? KT_Q5_K : mix.how == PLAN_Q3_K_M ? KT_Q4_K : t;
     const struct want want[] = {
-        {"attn_norm.weight", KT_F32, embd, 1, 1, true},
+        {"attn_norm.weight", KT_F32, embd, 1, 1, !whole},
         {"attn_q.weight", t, embd, gated ? 2 * q : q, 1, apart},
         {"attn_k.weight", keys, embd, kv, 1, apart},
         {"attn_v.weight", values, embd, kv, 1, apart},
@@ -342,8 +346,8 @@ static void put_attention(struct header *h, const struct plan_shape *s, struct p
         {"attn_output.weight", out, q, embd, 1, true},
         {"attn_output.bias", KT_F32, embd, 1, 1, oss},
         {"attn_sinks.weight", KT_F32, s->heads, 1, 1, oss},
-        {"attn_q_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
-        {"attn_k_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
+        {"attn_q_norm.weight", KT_F32, whole ? q : s->head_dim, 1, 1, head_norm},
+        {"attn_k_norm.weight", KT_F32, whole ? kv : s->head_dim, 1, 1, head_norm},
     };
     put_wanted(h, i, want, COUNT_OF(want));
 }
@@ -389,11 +393,11 @@ static void put_feed(struct header *h, const struct plan_shape *s, struct plan_m
 {
     const int n = MAX(s->experts, 1), embd = s->embd, ff = s->ff;
     const bool many = n > 1, oss = is_arch(s, "gpt-oss"), fused = is_arch(s, "phi3");
-    const bool added = is_arch(s, "gemma3") || is_arch(s, "gemma2");
+    const bool added = norms_late(s) || is_arch(s, "gemma3") || is_arch(s, "gemma2");
     const bool late = oss || s->states.keys > 0, beside = s->shared > 0;
     const enum ktype t = many ? mix.type : rest_of(mix), down = type_of_down(s, mix, i), rest = rest_of(mix);
     const struct want want[] = {
-        {"ffn_norm.weight", KT_F32, embd, 1, 1, !late},
+        {"ffn_norm.weight", KT_F32, embd, 1, 1, !late && !norms_late(s)},
         {"post_attention_norm.weight", KT_F32, embd, 1, 1, added || late},
         {"post_ffw_norm.weight", KT_F32, embd, 1, 1, added},
         {"ffn_gate_inp.weight", KT_F32, embd, n, 1, many},

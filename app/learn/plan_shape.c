@@ -5,7 +5,7 @@
 #define OTHER(arch, words) \
     "its architecture " arch " is not supported (" words \
     "); llama, qwen2, qwen2moe, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, lfm2, phi3, gpt-oss, " \
-    "granite, granitemoe, gemma2 and gemma3 are"
+    "granite, granitemoe, mistral3, olmo2, gemma2 and gemma3 are"
 
 /* Experts, used, and width of one that is shared; key heads and value heads of states, their size, taps, and dimensions
  * of attention's heads that rotate. */
@@ -194,6 +194,24 @@ const struct plan_shape plan_shapes[] = {
      1631750144, DENSE},
     {"granite4.0-micro", "granite", NULL, 40, 2560, 40, 8, 64, 8192, 100352, 131072, 0, true, WORDS_QWEN2,
      3402836480, DENSE},
+    /* what reads text; Devstral's is as large as Mistral Small's */
+    {"ministral3-3b", "mistral3", NULL, 26, 3072, 32, 8, 128, 9216, 131072, 262144, 0, true, WORDS_TEKKEN,
+     3429006336, DENSE},
+    {"ministral3-8b", "mistral3", NULL, 34, 4096, 32, 8, 128, 14336, 131072, 262144, 0, false, WORDS_TEKKEN,
+     8489553920, DENSE},
+    {"ministral3-14b", "mistral3", NULL, 40, 5120, 32, 8, 128, 16384, 131072, 262144, 0, false, WORDS_TEKKEN,
+     13506073600, DENSE},
+    {"devstral-small2-24b", "mistral3", NULL, 40, 5120, 32, 8, 128, 32768, 131072, 393216, 0, false, WORDS_TEKKEN,
+     23572403200, DENSE},
+    /* whose vocabulary is taken to be like Qwen2's, too */
+    {"olmo2-1b", "olmo2", NULL, 16, 2048, 16, 16, 128, 8192, 100352, 4096, 0, false, WORDS_QWEN2, 1484916736, DENSE},
+    {"olmo2-7b", "olmo2", NULL, 32, 4096, 32, 32, 128, 11008, 100352, 4096, 0, false, WORDS_QWEN2, 7298617344, DENSE},
+    {"olmo2-13b", "olmo2", NULL, 40, 5120, 40, 40, 128, 13824, 100352, 4096, 0, false, WORDS_QWEN2, 13716198400, DENSE},
+    {"olmo2-32b", "olmo2", NULL, 64, 5120, 40, 8, 128, 27648, 100352, 4096, 0, false, WORDS_QWEN2, 32234279936, DENSE},
+    {"olmo3-7b", "olmo2", NULL, 32, 4096, 32, 32, 128, 11008, 100278, 65536, 4096, false, WORDS_QWEN2,
+     7298011136, DENSE},
+    {"olmo3-32b", "olmo2", NULL, 64, 5120, 40, 8, 128, 27648, 100278, 65536, 4096, false, WORDS_QWEN2,
+     32233522176, DENSE},
     /* Known, and not for this engine: they are told apart from a name that was mistyped. */
     {.name = "deepseek-v3", .why = OTHER("deepseek2", "latent attention, a shared expert beside 256")},
     {.name = "deepseek-r1", .why = OTHER("deepseek2", "latent attention, a shared expert beside 256")},

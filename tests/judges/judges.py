@@ -36,7 +36,9 @@ class HF:
     Gemma 3's layers with a window; scale: of embeddings; post: whether what attention (post[0]) and ffn (post[1]) add
     is normed; gelu: "exact", or "table" as in llama.cpp; alpha, limit: of gpt-oss's activation; let: "all" or
     "plain", in place of a shared expert's sigmoid; ramp: "pairs" where
-    YaRN's begins and ends at one, as in llama.cpp."""
+    YaRN's begins and ends at one, as in llama.cpp; temper: what q of positions is multiplied by, a function of these,
+    of the scale and of the original context; each: q and k are normed a head; before: norms where there are none, too;
+    local_yarn: YaRN also in layers with a window."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
         import torch
@@ -63,6 +65,10 @@ class HF:
         elif s.arch == "phi3":
             kind, config_kind = phi(s, config, window, other)
             weights = joined(weights)
+        elif s.late:
+            kind, config_kind = olmo(s, config, window, yarn, other)
+        elif s.arch == "mistral3":
+            kind, config_kind = ministral(s, config, yarn, other)
         elif s.window:
             kind, config_kind = transformers.MistralForCausalLM, transformers.MistralConfig
             config.update(head_dim=s.head_dim, sliding_window=window or None)
@@ -85,7 +91,7 @@ class HF:
         if llama3:
             config["rope_scaling"] = dict(zip(("factor", "low_freq_factor", "high_freq_factor",
                                                "original_max_position_embeddings"), llama3), rope_type="llama3")
-        if yarn:
+        if yarn and not s.temper and not s.late:
             config["rope_scaling"] = dict(factor=yarn[0], original_max_position_embeddings=yarn[1], rope_type="yarn",
                                           attention_factor=other.get("attention"))
             if s.oss:
@@ -98,20 +104,22 @@ class HF:
         assert model.config._attn_implementation == "eager" and next(model.parameters()).dtype == torch.float32
         # Does the configuration mean what we meant?  Versions differ in how they spell it; the slowest pair tells.
         rotary = model.model.rotary_emb
-        slowest = float((rotary.full_attention_inv_freq if s.arch == "gemma3" else rotary.inv_freq)[-1])
+        freq = getattr(rotary, "full_attention_inv_freq", getattr(rotary, "inv_freq", None))
         dims = other.get("rotated", s.turning)
         want = base ** -((dims - 2) / dims) / ((llama3 or yarn or (1,))[0] * (linear or 1))
         if s.longrope:
             want /= factors(s, other)[-1]
-        assert abs(slowest / want - 1) < 1e-5, (slowest, want)
-        if s.gemma:
+        assert freq is None or abs(float(freq[-1]) / want - 1) < 1e-5, (freq, want)  # None: all layers have a window
+        if s.gemma or s.late:
             change(torch, model.model, other)
+        if s.late:
+            change_late(torch, s, model.model, other)
         if s.oss:
             for layer in model.model.layers:
                 layer.mlp.experts.alpha = other.get("alpha", 1.702)
                 layer.mlp.experts.limit = other.get("limit", 7.0)
         self.torch, self.model, self.lost, self.window = torch, model, lost, window
-        self.by_kind = s.gemma or s.oss
+        self.by_kind = s.gemma or s.oss or s.late and bool(s.window)
         self.routers = [layer.block_sparse_moe.router if s.scales else layer.mlp.router if s.oss else layer.mlp.gate
                         for layer in model.model.layers] if s.experts else []
         if "let" in other:
@@ -185,6 +193,68 @@ def mixture(s, config, other):
         config.update(shared_expert_intermediate_size=s.shared, use_sliding_window=False)
         return transformers.Qwen2MoeForCausalLM, transformers.Qwen2MoeConfig
     return transformers.Qwen3MoeForCausalLM, transformers.Qwen3MoeConfig
+
+
+def ministral(s, config, yarn, other):
+    """HF's classes for Ministral 3.  Its temperature has no setting that a mistake could be, so the function is one."""
+    import transformers
+    from transformers.models.ministral3 import modeling_ministral3 as modeling
+    _tempers.append(modeling.get_llama_4_attn_scale)
+    modeling.get_llama_4_attn_scale = other.get("temper", _tempers[0])
+    factor, original = yarn or (1.0, s.yarn[1])
+    scale, times = s.temper
+    config.update(head_dim=s.head_dim, rope_parameters=dict(
+        rope_type="yarn", rope_theta=config.pop("rope_theta"), factor=factor, original_max_position_embeddings=original,
+        llama_4_scaling_beta=scale, attention_factor=other.get("attention"), mscale=1.0, mscale_all_dim=times))
+    return transformers.Ministral3ForCausalLM, transformers.Ministral3Config
+
+
+_tempers = []  # the first is transformers' own
+
+
+def olmo(s, config, window, yarn, other):
+    """HF's classes for OLMo 2, and for OLMo 3, whose layers with a window are never scaled."""
+    import transformers
+    config.pop("hidden_act")
+    if not s.window:
+        return transformers.Olmo2ForCausalLM, transformers.Olmo2Config
+    base = config.pop("rope_theta")
+    plain, scaled = dict(rope_type="default", rope_theta=base), dict(rope_type="default", rope_theta=base)
+    if yarn:
+        scaled.update(rope_type="yarn", factor=yarn[0], original_max_position_embeddings=yarn[1],
+                      attention_factor=other.get("attention"))
+    config.update(sliding_window=window or 2 * config["max_position_embeddings"],
+                  rope_parameters=dict(full_attention=scaled,
+                                       sliding_attention=scaled if other.get("local_yarn") else plain),
+                  layer_types=["sliding_attention" if w else "full_attention"
+                               for w in other.get("windowed", s.windowed)])
+    return transformers.Olmo3ForCausalLM, transformers.Olmo3Config
+
+
+def change_late(torch, s, model, other):
+    """Norms that OLMo has otherwise than others do."""
+    class Each(torch.nn.Module):
+        def __init__(self, norm):
+            super().__init__()
+            self.weight, self.eps = norm.weight, norm.variance_epsilon
+
+        def forward(self, x):
+            heads = x.view(*x.shape[:-1], -1, s.head_dim)
+            scale = torch.rsqrt(heads.pow(2).mean(-1, keepdim=True) + self.eps)
+            return (heads * scale).view(x.shape) * self.weight
+
+    def normed(module, args, kwargs):
+        x = args[0] if args else kwargs["hidden_states"]
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + s.eps)
+        return ((x, *args[1:]), kwargs) if args else (args, dict(kwargs, hidden_states=x))
+
+    for layer in model.layers:
+        if other.get("each"):
+            layer.self_attn.q_norm, layer.self_attn.k_norm = Each(layer.self_attn.q_norm), Each(layer.self_attn.k_norm)
+        if other.get("before") == "attention":
+            layer.self_attn.register_forward_pre_hook(normed, with_kwargs=True)
+        if other.get("before") == "ffn":
+            layer.mlp.register_forward_pre_hook(normed, with_kwargs=True)
 
 
 def granite(s, config, other):

@@ -14,6 +14,7 @@ if they agree write NAME.ref (format: tests/fixtures/README.md).  A fixture is r
 All is a function of the seeds: a second run writes the same bytes, but for the last digits that another CPU may round
 otherwise."""
 import argparse
+import math
 import shutil
 import sys
 import tempfile
@@ -296,6 +297,35 @@ def granite_mistakes(s, weights):
     return out
 
 
+def tempered_mistakes(s, weights):
+    import torch
+    scale, original = s.temper[0], s.yarn[1]
+    by = lambda steps: lambda pos, *_: (1 + scale * torch.log(1 + steps(pos)))[:, None, :, None]  # noqa: E731
+    floor = lambda pos: torch.floor(pos / original)  # noqa: E731
+    return [("q not tempered", weights, {"temper": by(lambda pos: 0.0 * pos)}),
+            ("q tempered by half the context", weights, {"temper": by(lambda pos: floor(2 * pos))}),
+            ("q tempered between its multiples too", weights, {"temper": by(lambda pos: pos / original)}),
+            ("q tempered one position too early", weights, {"temper": by(lambda pos: floor(pos + 1))}),
+            ("q tempered by its square", weights, {"temper": lambda *a: by(floor)(*a) ** 2})]
+
+
+def olmo_mistakes(s, weights):
+    after = "post_attention_layernorm", "post_feedforward_layernorm"
+    out = [("q and k normed a head", weights, {"each": True}),
+           ("a norm before attention", weights, {"before": "attention"}),
+           ("a norm before the ffn", weights, {"before": "ffn"}),
+           ("no norm after attention", weights, {"post": (False, True)}),
+           ("no norm after the ffn", weights, {"post": (True, False)}),
+           ("the two norms swapped", swapped(weights, *after), {})]
+    out += [("plain %s" % n, ones(s, weights, n), {}) for n in after]
+    if s.window:
+        out += [("the window on the other layers", weights, {"windowed": [not w for w in s.windowed]}),
+                ("a window everywhere", weights, {"windowed": [True] * s.layers})]
+    if s.window and s.yarn:
+        out.append(("YaRN in layers with a window too", weights, {"local_yarn": True}))
+    return out
+
+
 def mistakes(s, weights):
     """[(what the engine got wrong, weights, other settings of judges.HF)] as far as they apply to s."""
     if s.arch == "phi3":
@@ -310,7 +340,7 @@ def mistakes(s, weights):
         out.append(("KV head h % kv_heads", wrong_head_map(s, weights), {}))
     out += [("no %s bias" % b, zeroed(weights, b + "_proj.bias"), {}) for b in s.biases]
     out += [("plain %s norm" % n, ones(s, weights, "." + s.head_norm(n)), {}) for n in s.normed]
-    if s.normed:
+    if s.normed and not (s.late and s.group > 1):  # of one size
         out.append(("the norms of q and k swapped", swapped(weights, *("." + s.head_norm(n) for n in "qk")), {}))
     if s.llama3:
         out.append(("no rope factors", weights, {"llama3": ()}))
@@ -318,7 +348,10 @@ def mistakes(s, weights):
         factor, original = s.yarn
         out += [("no yarn", weights, {"yarn": ()}), ("half the factor", weights, {"yarn": (factor / 2, original)}),
                 ("twice the context", weights, {"yarn": (factor, 2 * original)}),
-                ("yarn without its gain", weights, {"attention": 1.0})]
+                ("yarn's gain, there or not", weights,
+                 {"attention": 1 + 0.1 * math.log(factor) if s.gainless else 1.0})]
+    if s.temper:
+        out += tempered_mistakes(s, weights)
     if 0 < s.window < max(LENGTHS):
         out += [("a window of %d" % w, weights, {"window": w}) for w in (s.window - 1, s.window + 1)]
         out.append(("no window", weights, {"window": 0}))
@@ -334,6 +367,8 @@ def mistakes(s, weights):
         out += shared_mistakes(s, weights)
     if s.scales:
         out += granite_mistakes(s, weights)
+    if s.late:
+        out += olmo_mistakes(s, weights)
     if s.arch == "smollm3":
         out += [("rotation in all layers", weights, {"still": s.layers + 1}),
                 ("no rotation in every third", weights, {"still": 3})]

@@ -4,9 +4,9 @@ A model here is some thirty thousand random numbers in the shape of a real archi
 forward pass matters: attention is peaked (large q and k), biases are large, the norms' weights differ.
 
 Weights are drawn in the order and layout of HF transformers and written as the converter of llama.cpp would: for the
-architectures llama, smollm3, granite and granitemoe the rows of q and k (weights and biases) are permuted within each
-head from (0 .. d/2-1 | d/2 .. d-1) to (0, d/2, 1, d/2+1, ...), since there GGUF rotates neighbours where HF rotates
-halves; the others keep HF's order.
+architectures llama, smollm3, mistral3, granite and granitemoe the rows of q and k (weights and biases) are permuted
+within each head from (0 .. d/2-1 | d/2 .. d-1) to (0, d/2, 1, d/2+1, ...), since there GGUF rotates neighbours where HF
+rotates halves; the others keep HF's order.
 HF's Gemma and Qwen3.5 multiply by 1 + the weight of a norm; the file has the 1 in it.  Qwen3.5's value heads lie by
 their key heads in HF, and by turns of them in the file.
 
@@ -30,7 +30,8 @@ ROUTER = "ffn_gate_inp"  # F32 in every file, as is what lets a shared expert th
 class Spec:
     name: str
     arch: str              # "llama", "smollm3", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe",
-                           # "qwen3next", "lfm2", "phi3", "gpt-oss", "granite", "granitemoe", "gemma2" or "gemma3"
+                           # "qwen3next", "lfm2", "phi3", "gpt-oss", "granite", "granitemoe", "mistral3", "olmo2", "gemma2"
+                           # or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -46,6 +47,7 @@ class Spec:
     attn_bias: bool = False   # llama: q, k, v and output biases; qwen2 always has q, k, v
     llama3: tuple = ()        # rope factors: (factor, low, high, original context)
     yarn: tuple = ()          # rope scaling: (factor, original context)
+    temper: tuple = ()        # mistral3: (scale of q's temperature, log multiplier of yarn's gain or 0)
     longrope: tuple = ()      # phi3: (original context, gain); the factors are longrope_factors()
     state: tuple = ()         # qwen35: (key heads, value heads, their size, taps of the convolution)
     convs: tuple = ()         # lfm2: (taps, layers that have attention, gain of what the others have, a convolution)
@@ -77,17 +79,27 @@ class Spec:
 
     @property
     def normed(self):
-        """What has a norm a head, before it is rotated; its weights are the same for all heads of a layer."""
-        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "gemma3") or self.state or self.convs else ()
+        """What has a norm a head, before it is rotated; its weights are the same for all heads of a layer.  In olmo2
+        the norm is of all heads as one row."""
+        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "gemma3") or self.state or self.convs or self.late else ()
 
     def head_norm(self, part):
         """HF's name of that."""
         return part + ("_layernorm.weight" if self.convs else "_norm.weight")
 
+    def norm_size(self, part):
+        """Weights of the norm of q or of k: a head's, or in olmo2 all heads'."""
+        return self.head_dim * ({"q": self.heads, "k": self.kv_heads}[part] if self.late else 1)
+
     @property
     def last_norm(self):
         """HF's name of the norm before the output."""
         return "model.embedding_norm.weight" if self.convs else "model.norm.weight"
+
+    @property
+    def late(self):
+        """Is there a norm behind attention and ffn, and none before them?"""
+        return self.arch == "olmo2"
 
     @property
     def gemma(self):
@@ -96,7 +108,12 @@ class Spec:
     @property
     def neighbours(self):
         """Does GGUF rotate pairs of neighbours?"""
-        return self.arch in ("llama", "smollm3") or bool(self.scales)
+        return self.arch in ("llama", "smollm3", "mistral3") or bool(self.scales)
+
+    @property
+    def gainless(self):
+        """Does the file take YaRN's gain away?"""
+        return bool(self.temper) and self.temper[1] > 0
 
     @property
     def oss(self):
@@ -134,7 +151,7 @@ class Spec:
     @property
     def windowed(self):
         """Which layers have the window."""
-        period = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2}.get(self.arch)
+        period = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4}.get(self.arch)
         return [bool(self.window) and (not period or i % period < period - 1) for i in range(self.layers)]
 
     @property
@@ -145,6 +162,8 @@ class Spec:
                     "ffn_norm": "pre_feedforward_layernorm", "post_ffw_norm": "post_feedforward_layernorm"}
         if self.convs:
             return {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm"}
+        if self.late:
+            return {"post_attention_norm": "post_attention_layernorm", "post_ffw_norm": "post_feedforward_layernorm"}
         return {"attn_norm": "input_layernorm",
                 "post_attention_norm" if self.oss or self.state else "ffn_norm": "post_attention_layernorm"}
 
@@ -271,8 +290,9 @@ def draw(s, seed):
     w = {"model.embed_tokens.weight": normal(VOCAB, s.embd, std=s.embd_std)}
     for i in range(s.layers):
         p = "model.layers.%d." % i
-        before, *after = s.layer_norms.values()
-        w[p + before + ".weight"] = norm()
+        before, *after = [*s.layer_norms.values()] if not s.late else [None, *s.layer_norms.values()]
+        if before:
+            w[p + before + ".weight"] = norm()
         for name, (hf, shape, gain) in matrix_shapes(s, i).items():
             w[p + hf + ".weight"] = normal(*shape, std=gain / math.sqrt(shape[-1]))
             if has_bias(s, name):
@@ -290,7 +310,7 @@ def draw(s, seed):
             w[p + "conv.conv.weight"] = normal(s.embd, 1, s.convs[0], std=0.6)
         for part in () if s.recurrent(i) or s.convolves(i) else s.normed:
             # a norm takes the gain of q and k away, so it has one of its own
-            w[p + "self_attn." + s.head_norm(part)] = s.gains[0] * norm(s.head_dim)
+            w[p + "self_attn." + s.head_norm(part)] = s.gains[0] * norm(s.norm_size(part))
         for hf in after:
             w[p + hf + ".weight"] = norm()
     w[s.last_norm] = norm()
@@ -342,7 +362,8 @@ def names(s):
     for i in range(s.layers):
         g, h = "blk.%d." % i, "model.layers.%d." % i
         norms = [(g + gguf_name + ".weight", h + hf + ".weight", 0) for gguf_name, hf in s.layer_norms.items()]
-        out.append(norms[0])
+        first = norms[:0 if s.late else 1]
+        out += first
         for name, (hf, _, _) in matrix_shapes(s, i).items():
             heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.neighbours else 0
             out.append((g + name + ".weight", h + hf + ".weight", heads))
@@ -354,13 +375,13 @@ def names(s):
             out += [(g + name, h + "linear_attn." + hf, 0) for name, hf in (
                 ("ssm_conv1d.weight", "conv1d.weight"), ("ssm_dt.bias", "dt_bias"), ("ssm_a", "A_log"),
                 ("ssm_norm.weight", "norm.weight"))]
-            out += norms[1:]
+            out += norms[len(first):]
             continue
         if s.convolves(i):
             out += [(g + "shortconv.conv.weight", h + "conv.conv.weight", 0), *norms[1:]]
             continue
         out += [(g + "attn_%s_norm.weight" % part, h + "self_attn." + s.head_norm(part), 0) for part in s.normed]
-        out += norms[1:]
+        out += norms[len(first):]
     out.append(("token_embd_norm.weight" if s.convs else "output_norm.weight", s.last_norm, 0))
     if not s.tied:
         out.append(("output.weight", "lm_head.weight", 0))
@@ -418,10 +439,18 @@ def write(s, seed, path):
     key("vocab_size", w.add_vocab_size, VOCAB)
     if s.window:
         w.add_sliding_window(s.window)
+    if s.window and s.late:
+        w.add_sliding_window_pattern(s.windowed)
     if s.yarn:
         w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
         w.add_rope_scaling_factor(s.yarn[0])
         w.add_rope_scaling_orig_ctx_len(s.yarn[1])
+        if s.late:
+            w.add_rope_scaling_yarn_attn_factor(1 + 0.1 * math.log(s.yarn[0]))
+    if s.temper:
+        w.add_attn_temperature_scale(s.temper[0])
+        if s.temper[1]:
+            w.add_rope_scaling_yarn_log_mul(s.temper[1])
     if s.longrope:
         w.add_rope_scaling_orig_ctx_len(s.longrope[0])
         w.add_rope_scaling_attn_factors(s.longrope[1])
@@ -431,7 +460,7 @@ def write(s, seed, path):
             add(factor)
     if s.each:
         w.add_rope_scaling_finetuned(True)
-    if s.arch in ("llama", "phi3") or s.scales or s.state:
+    if s.arch in ("llama", "phi3", "mistral3") or s.scales or s.state:
         key("dimension_count", w.add_rope_dimension_count, s.turning)
     if s.state:
         keys, values, dim, taps = s.state
