@@ -405,6 +405,7 @@ bool template_joins(enum template_kind k, const struct msg *m, const struct msg 
     if (k == TEMPLATE_HARMONY) return harmony_joins(m, next);
     if (k == TEMPLATE_GRANITE30 || k == TEMPLATE_GRANITE3 || k == TEMPLATE_GRANITE4) return granite_joins(k, m, next);
     if (k == TEMPLATE_LFM2 || k == TEMPLATE_LFM25) return lfm_joins(m, next);
+    if (k == TEMPLATE_FALCON3) return zephyr_joins(k, m, next);
     if (k == TEMPLATE_MISTRAL3 && m->role == ROLE_SYSTEM && !m->tools && next->role == ROLE_USER) return true;
     return k == TEMPLATE_RAW || (m->role == ROLE_TOOL && next->role == ROLE_TOOL);
 }
@@ -442,7 +443,10 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_DEEPSEEK: deepseek(p, msgs, n, open); break;
     case TEMPLATE_PHI3:
     case TEMPLATE_PHI4: phi_write(p, msgs, n, open); break;
-    case TEMPLATE_ZEPHYR: zephyr_write(p, msgs, n, open); break;
+    case TEMPLATE_ZEPHYR:
+    case TEMPLATE_TULU:
+    case TEMPLATE_OLMO2:
+    case TEMPLATE_FALCON3: zephyr_write(p, msgs, n, open); break;
     case TEMPLATE_GRANITE30:
     case TEMPLATE_GRANITE3:
     case TEMPLATE_GRANITE4: granite_write(p, msgs, n, open); break;

@@ -1,14 +1,14 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
  * Families known: ChatML (and Qwen 3.5's and Qwen3-Coder's own), Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM
- * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4), Zephyr (and TinyLlama), Granite
- * (3.0; 3.1 to 3.3; 4), LFM2 and LFM2.5, and harmony (gpt-oss).  A file's tokenizer.chat_template is recognised by the
- * marks it uses; it is never executed.  A family that is not known is refused by name.  A file without a template is a
- * plain text model: messages are joined as they stand (RAW).
+ * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4), Zephyr (and TinyLlama), Tulu,
+ * OLMo 2, Falcon 3, Granite (3.0; 3.1 to 3.3; 4), LFM2 and LFM2.5, and harmony (gpt-oss).  A file's
+ * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is refused
+ * by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
- * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1, Zephyr) a
- * message that says one is written with other brackets: `[INST]` as `(INST)`.  Threads: pure. */
+ * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1, Zephyr and
+ * its kin) a message that says one is written with other brackets: `[INST]` as `(INST)`.  Threads: pure. */
 #ifndef TEMPLATE_H
 #define TEMPLATE_H
 #include "engine/vocab.h"
@@ -50,6 +50,7 @@ enum template_kind {
     TEMPLATE_QWEN35, TEMPLATE_QWEN3_CODER, /* ChatML, with calls of tools in tags (memory/forms.h) */
     TEMPLATE_GRANITE30, TEMPLATE_GRANITE3, TEMPLATE_GRANITE4, /* 3.0; 3.1 to 3.3; 4 */
     TEMPLATE_LFM2, TEMPLATE_LFM25, /* ChatML, with calls as Python writes them (memory/forms.h) */
+    TEMPLATE_TULU, TEMPLATE_OLMO2, TEMPLATE_FALCON3, /* Zephyr's marks, with an end behind answers alone */
     TEMPLATE_KINDS
 };
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama2", "mistral-v1", ... */
@@ -73,7 +74,7 @@ struct template_thoughts {
 struct template_thoughts template_thoughts(const struct gguf *g);
 
 /* Text with which a model would begin the next question itself, so that it ends an answer, where that is no token
- * (Llama 2, Mistral v1: "[INST]"; Zephyr: "<|user|>"); else NULL. */
+ * (Llama 2, Mistral v1: "[INST]"; Zephyr and its kin: "<|user|>"); else NULL. */
 const char *template_stop(enum template_kind k);
 
 /* Mistral v11 and later: what the model writes has marks that are tokens (harmony.h). */

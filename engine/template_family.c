@@ -9,7 +9,7 @@ static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant"
 static const char *const template_names[TEMPLATE_KINDS] = {
     "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
     "phi3", "phi4", "harmony", "mistral-v11", "mistral-v13", "zephyr", "qwen3.5", "qwen3-coder", "granite3.0",
-    "granite3", "granite4", "lfm2", "lfm2.5"};
+    "granite3", "granite4", "lfm2", "lfm2.5", "tulu", "olmo2", "falcon3"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -60,9 +60,14 @@ bool template_retells(enum template_kind k)
     return is_chatml(k) || k == TEMPLATE_LFM25 || k == TEMPLATE_HARMONY;
 }
 
+static bool is_zephyr(enum template_kind k)
+{
+    return k == TEMPLATE_ZEPHYR || k == TEMPLATE_TULU || k == TEMPLATE_OLMO2 || k == TEMPLATE_FALCON3;
+}
+
 const char *template_stop(enum template_kind k)
 {
-    return k == TEMPLATE_LLAMA2 || k == TEMPLATE_MISTRAL1 ? "[INST]" : k == TEMPLATE_ZEPHYR ? "<|user|>" : NULL;
+    return k == TEMPLATE_LLAMA2 || k == TEMPLATE_MISTRAL1 ? "[INST]" : is_zephyr(k) ? "<|user|>" : NULL;
 }
 
 int template_by_name(const char *name, enum template_kind *out)
@@ -165,8 +170,10 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
             return err_set(err, -1, "the %s template needs the token %s, which the vocabulary does not have",
                            template_name(k), needs[k][i]);
     }
-    if (k == TEMPLATE_ZEPHYR && vocab_eos(v) < 0)
-        return err_set(err, -1, "the zephyr template needs an end of text, which the vocabulary does not have");
+    const bool begins = k == TEMPLATE_OLMO2 && vocab_bos(v) < 0;
+    if (begins || (is_zephyr(k) && vocab_eos(v) < 0))
+        return err_set(err, -1, "the %s template needs %s of text, which the vocabulary does not have",
+                       template_name(k), begins ? "a beginning" : "an end");
     return 0;
 }
 
@@ -175,8 +182,8 @@ static int refuse_family(const struct gguf *g, const char *name, struct err *err
 {
     return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, qwen3.5, qwen3-coder, llama2, "
                       "llama3, mistral-v1, mistral-v3, mistral-v7, mistral-v11, mistral-v13, deepseek, gemma, phi3, "
-                      "phi4, zephyr, granite3.0, granite3, granite4, lfm2, lfm2.5 and harmony (--template NAME writes "
-                      "one of these all the same)", chat_key, name);
+                      "phi4, zephyr, tulu, olmo2, falcon3, granite3.0, granite3, granite4, lfm2, lfm2.5 and harmony "
+                      "(--template NAME writes one of these all the same)", chat_key, name);
 }
 
 /* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)
@@ -189,16 +196,48 @@ static bool keeps_newlines(struct gguf_str s, const struct vocab *v)
     return false;
 }
 
-/* Zephyr's marks with another end behind a person's text, or none: Tulu, GLM, Falcon 3. */
-static bool ends_as_zephyr(struct gguf_str s)
+/* What a mark is written with: from behind it to the end of the statement it stands in.  Of no such mark it is empty. */
+static struct gguf_str written_with(struct gguf_str s, const char *mark)
 {
-    static const char user[] = "<|user|>";
-    const char *from = memmem(s.data, s.len, user, strlen(user));
-    if (!from) return false;
+    const char *at = memmem(s.data, s.len, mark, strlen(mark));
+    if (!at) return (struct gguf_str){s.data + s.len, 0};
+    const char *from = at + strlen(mark);
     const size_t left = s.len - (size_t)(from - s.data);
     const char *to = memmem(from, left, "}}", 2);
-    const struct gguf_str said = {from, to ? (size_t)(to - from) : left};
+    return (struct gguf_str){from, to ? (size_t)(to - from) : left};
+}
+
+/* Is a newline the last that a statement writes? */
+static bool ends_in_newline(struct gguf_str said)
+{
+    static const char *const newline[] = {"'\n'", "'\\n'", "\"\n\"", "\"\\n\""};
+    while (said.len > 0 && (said.data[said.len - 1] == ' ' || said.data[said.len - 1] == '-')) said.len--;
+    for (size_t i = 0; i < COUNT_OF(newline); i++) {
+        const size_t n = strlen(newline[i]);
+        if (said.len >= n && memcmp(said.data + said.len - n, newline[i], n) == 0) return true;
+    }
+    return false;
+}
+
+static bool has_end(struct gguf_str said)
+{
     return holds(said, "eos_token") || holds(said, "</s>") || holds(said, "<|endoftext|>");
+}
+
+/* Zephyr's marks, by the ends behind what is said: behind all, or behind answers, which other statements may write as
+ * well, and a newline behind the rest.  -1: neither (GLM). */
+static int zephyr_of(struct gguf_str s)
+{
+    const struct gguf_str user = written_with(s, "<|user|>");
+    bool answers = false;
+    if (has_end(user)) return TEMPLATE_ZEPHYR;
+    if (!ends_in_newline(user) || holds(user, "trim") || holds(user, "strip")) return -1;
+    for (struct gguf_str rest = s, said; (said = written_with(rest, "<|assistant|>")).len > 0 && !answers;) {
+        answers = has_end(said);
+        rest = (struct gguf_str){said.data, (size_t)(s.data + s.len - said.data)};
+    }
+    if (!answers) return -1;
+    return holds(s, "<tool_response>") ? TEMPLATE_FALCON3 : holds(s, "bos_token") ? TEMPLATE_OLMO2 : TEMPLATE_TULU;
 }
 
 /* Calls in tags are told apart by the list of tools before them: Qwen3-Coder's is of tags too. */
@@ -257,7 +296,8 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
     if (!f || f->kind < 0) return refuse_family(g, f ? f->name : "unknown", err);
     enum template_kind k = (enum template_kind)f->kind;
     if (k == TEMPLATE_PHI3 && keeps_newlines(s, v)) return refuse_family(g, "phi3 with newlines", err);
-    if (k == TEMPLATE_ZEPHYR && !ends_as_zephyr(s)) return refuse_family(g, "zephyr with other ends", err);
+    if (k == TEMPLATE_ZEPHYR && zephyr_of(s) < 0) return refuse_family(g, "zephyr with other ends", err);
+    if (k == TEMPLATE_ZEPHYR) k = (enum template_kind)zephyr_of(s);
     if (k == TEMPLATE_MISTRAL3 && !f->mark[1] && vocab_find(v, f->mark[0], strlen(f->mark[0])) < 0)
         k = TEMPLATE_MISTRAL1;
     if (k == TEMPLATE_CHATML) k = chatml_of(s);

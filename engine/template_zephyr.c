@@ -1,9 +1,15 @@
-/* template_zephyr.c - the form of Zephyr, as TinyLlama's chats have it too.
+/* template_zephyr.c - the form of Zephyr, as TinyLlama's chats have it too, and what Tulu, OLMo 2 and Falcon 3 have
+ * otherwise.
  *
- *     <|system|>\nS</s>\n<|user|>\nHello</s>\n<|assistant|>\nanswer</s>\n
+ *     Zephyr    <|system|>\nS</s>\n<|user|>\nHello</s>\n<|assistant|>\nanswer</s>\n
+ *     the rest  <|system|>\nS\n<|user|>\nHello\n<|assistant|>\nanswer</s>\n           OLMo 2: bos before all of it
  *
  * The marks are text and the end of a message is the vocabulary's end, whatever its name.  The newline behind that is
- * written with what follows.  Results of tools stand in a person's turn, as ChatML's do, and neighbours share it. */
+ * written with what follows; one without an end before it is in one run with the text, since merges cross from one to
+ * the other, and what follows begins a run of its own: a mark is no part of a word before it.
+ *
+ * Results of tools stand in a person's turn, as ChatML's do, and neighbours share it; in Falcon 3's own template each
+ * is a turn of the assistant. */
 #include "engine/template_impl.h"
 
 static const char *const head[ROLE_COUNT] = {"<|system|>", "<|user|>", "<|assistant|>", "<|user|>"};
@@ -12,10 +18,17 @@ static const struct prompt_bent marks[] = {
 
 static void put(struct prompt *p, const char *text) { prompt_put(p, text, strlen(text)); }
 
-static void put_head(struct prompt *p, enum role role, bool first)
+/* Does an end stand behind what a role says? */
+static bool ends(const struct prompt *p, enum role role)
 {
-    if (!first) put(p, "\n");
-    prompt_mark(p, head[role]);
+    return p->kind == TEMPLATE_ZEPHYR || role == ROLE_ASSISTANT;
+}
+
+static void put_head(struct prompt *p, enum role role, const struct msg *before)
+{
+    const bool falcon = p->kind == TEMPLATE_FALCON3 && role == ROLE_TOOL;
+    if (before && ends(p, before->role)) put(p, "\n");
+    prompt_mark(p, head[falcon ? ROLE_ASSISTANT : role]);
     put(p, "\n");
 }
 
@@ -34,22 +47,32 @@ static void put_result(struct prompt *p, const struct msg *m)
     prompt_mark(p, "</tool_response>");
 }
 
+static void put_end(struct prompt *p, enum role role)
+{
+    if (ends(p, role)) prompt_id(p, vocab_eos(p->v));
+    else put(p, "\n");
+}
+
+bool zephyr_joins(enum template_kind k, const struct msg *m, const struct msg *next)
+{
+    return k != TEMPLATE_FALCON3 && m->role == ROLE_TOOL && next->role == ROLE_TOOL;
+}
+
 void zephyr_write(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
-    if (vocab_adds_bos(p->v)) prompt_id(p, vocab_bos(p->v));
+    if (vocab_adds_bos(p->v) || p->kind == TEMPLATE_OLMO2) prompt_id(p, vocab_bos(p->v));
     for (int i = 0; i < n; i++) {
-        const struct msg *m = &msgs[i];
-        const bool tool = m->role == ROLE_TOOL, goes_on = tool && i > 0 && m[-1].role == ROLE_TOOL;
-        if (goes_on) {
+        const struct msg *m = &msgs[i], *before = i > 0 ? m - 1 : NULL;
+        if (before && zephyr_joins(p->kind, before, m)) {
             put(p, "\n");
         } else {
             prompt_begin(p, m);
-            put_head(p, m->role, i == 0);
+            put_head(p, m->role, before);
         }
-        if (tool) put_result(p, m);
+        if (m->role == ROLE_TOOL) put_result(p, m);
         else put_said(p, m);
-        if (!m->begun && (!tool || i + 1 == n || m[1].role != ROLE_TOOL)) prompt_id(p, vocab_eos(p->v));
+        if (!m->begun && (i + 1 == n || !zephyr_joins(p->kind, m, m + 1))) put_end(p, m->role);
     }
     prompt_begin(p, NULL);
-    if (open) put_head(p, ROLE_ASSISTANT, n == 0);
+    if (open) put_head(p, ROLE_ASSISTANT, n > 0 ? &msgs[n - 1] : NULL);
 }

@@ -152,7 +152,7 @@ static struct vocab *open_bpe(const char *pre)
     static const char *const pair[][2] = {{"b", "a"}, {"a", "a"}, {"a", "b"}, {"aa", "aa"}, {"aaaa", "aaaa"},
                                           {"\xc4\xa0", "\xc4\xa0"}, {"\xc4\xa0", "a"}, {"ab", "ba"}};
     for (size_t i = 0; i < COUNT_OF(pair); i++) vocab_make_merge(&m, pair[i][0], pair[i][1]);
-    vocab_make_add(&m, "<s>", VOCAB_CONTROL, 0);
+    m.bos = vocab_make_add(&m, "<s>", VOCAB_CONTROL, 0);
     m.eos = vocab_make_add(&m, "</s>", VOCAB_CONTROL, 0);
     add_marks(&m);
     m.token[200].n = 0; /* a byte that cannot be said */
@@ -514,7 +514,8 @@ enum { MSGS = 6 };
 /* The families whose neighbouring messages share turns, and those that have ChatML's for results alone. */
 static const enum template_kind turned[] = {TEMPLATE_LLAMA2, TEMPLATE_MISTRAL1, TEMPLATE_GEMMA, TEMPLATE_PHI3,
                                             TEMPLATE_PHI4, TEMPLATE_HARMONY, TEMPLATE_ZEPHYR, TEMPLATE_GRANITE30,
-                                            TEMPLATE_GRANITE4, TEMPLATE_LFM2, TEMPLATE_LFM25};
+                                            TEMPLATE_GRANITE4, TEMPLATE_LFM2, TEMPLATE_LFM25, TEMPLATE_OLMO2,
+                                            TEMPLATE_FALCON3};
 
 static int draw_messages(struct buf text[MSGS], struct msg msgs[MSGS])
 {

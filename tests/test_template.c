@@ -129,8 +129,8 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
         CHECK(strstr(err.text, "chatml, qwen3.5, qwen3-coder, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, "
-                               "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4, zephyr, granite3.0, "
-                               "granite3, granite4, lfm2, lfm2.5 and harmony"));
+                               "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4, zephyr, tulu, olmo2, "
+                               "falcon3, granite3.0, granite3, granite4, lfm2, lfm2.5 and harmony"));
     }
 }
 

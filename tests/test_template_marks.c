@@ -44,6 +44,9 @@ TEST(mistral_is_recognised_with_what_it_needs)
         {"{{ '[SYSTEM_PROMPT]' }}{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[CALL_ID]' + id + '[ARGS]' }}", 14, 0,
          TEMPLATE_MISTRAL11},
         {"{{ '[SYSTEM_PROMPT]' }}{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", 14, 0, TEMPLATE_MISTRAL13},
+        {"{%- set default = 'Think: [THINK]so[/THINK]' %}{{ '[SYSTEM_PROMPT]' }}{{ '[AVAILABLE_TOOLS]' }}{{ '[INST]' }}"
+         "{{ '[THINK]' + thought + '[/THINK]' }}{{ '[TOOL_CALLS]' }}{{ name + '[ARGS]' }}{{ '[TOOL_RESULTS]' }}", 14, 0,
+         TEMPLATE_MISTRAL13}, /* Ministral 3's */
         {"{{ '[SYSTEM_PROMPT]' }}{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[CALL_ID]' + id + '[ARGS]' }}", 13, -1,
          TEMPLATE_KINDS},
         {"{{ '[SYSTEM_PROMPT]' }}{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", 12, -1, TEMPLATE_KINDS},

@@ -83,6 +83,7 @@ static const char phi4[] =
     "message['content'] + '<|im_end|>'}}{% elif (message['role'] == 'assistant') %}{{'<|im_start|>assistant<|im_sep|>' "
     "+ message['content'] + '<|im_end|>'}}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant<|im_sep|>' }}{% endif %}";
+static const char glm[] = "{{ '<|user|>\n' + message['content'] }}{{ '<|assistant|>\n' + text + eos_token }}";
 static const char tulu[] =
     "{% for message in messages %}{% if message['role'] == 'user' %}{{ '<|user|>\n' + message['content'] + '\n' }}"
     "{% elif message['role'] == 'assistant' %}{{ '<|assistant|>\n'  + message['content'] + eos_token }}{% endif %}"
@@ -102,6 +103,7 @@ TEST(phi_is_recognised_by_the_templates_of_its_files)
         {PHI3, phi3_first, TEMPLATE_PHI3},    {PHI3_PREFIX, phi35, TEMPLATE_PHI3},
         {PHI3, phi35_escaped, TEMPLATE_PHI3}, {PHI4_MINI, phi4_mini, TEMPLATE_PHI3},
         {PHI3, phi4_mini, TEMPLATE_PHI3},     {PHI4, phi4, TEMPLATE_PHI4},
+        {PHI3, tulu, TEMPLATE_TULU}, /* which is none of Phi's */
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         enum template_kind k;
@@ -114,7 +116,7 @@ TEST(phi_is_recognised_by_the_templates_of_its_files)
 TEST(what_is_like_phi_s_is_refused_by_name)
 {
     static const struct { enum form f; const char *chat, *name; } row[] = {
-        {PHI3, tulu, "zephyr with other ends"}, {PHI4_MINI, tulu, "zephyr with other ends"},
+        {PHI3, glm, "zephyr with other ends"}, {PHI4_MINI, glm, "zephyr with other ends"},
         {PHI3, unknown, "unknown"},         {PHI4_MINI, phi35, "phi3 with newlines"},
         {PHI4_MINI, phi3_first, "phi3 with newlines"}, {PHI4_MINI, phi35_escaped, "phi3 with newlines"},
         {PHI4_MINI, phi3_escaped, "phi3 with newlines"},
