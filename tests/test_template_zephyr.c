@@ -36,6 +36,7 @@ static const char zephyr[] =
     "{% if loop.last and add_generation_prompt %}\n{{ '<|assistant|>' }}\n{% endif %}\n{% endfor %}";
 static const char escaped[] = "{{ '<|user|>\\n' + message['content'] + eos_token }}{{ '<|assistant|>\\n' }}";
 static const char stable[] = "{{'<|user|>\n' + message['content'] + '<|endoftext|>' }}{{ '<|assistant|>\n' }}";
+static const char no_newline[] = "{{ '<|user|>\n' + message['content'] }}{{ '<|assistant|>\n' + text + eos_token }}";
 static const char ends_none[] = "{{ '<|user|>\n' + message['content'] + '\n' }}{{ '<|assistant|>\n' + text + '\n' }}";
 static const char trims[] = "{{ '<|user|>\n' + message['content'] | trim + '\n' }}{{ '<|assistant|>\n' + text + eos_token }}";
 /* As Ai2 and TII publish them, but for what they say of tools. */
@@ -67,7 +68,7 @@ static int detected(const char *chat, bool end, enum template_kind *k, struct er
 
 TEST(zephyr_is_told_by_its_marks_and_its_ends)
 {
-    static const char *const good[] = {zephyr, escaped, stable}, *const other[] = {glm, ends_none, trims};
+    static const char *const good[] = {zephyr, escaped, stable}, *const other[] = {glm, no_newline, ends_none, trims};
     enum template_kind k, named;
     struct err err = {0};
     for (size_t i = 0; i < COUNT_OF(good); i++) {
@@ -157,6 +158,10 @@ TEST(tulu_and_its_kin_have_an_end_behind_answers_alone)
               A "ab" E "\n" A RESULT("1") "\n" A RESULT("") "\n" U "\n" A);
     tpl_begun(TEMPLATE_TULU, v, E);
     vocab_close(v);
+    for (int i = 1; i < (int)COUNT_OF(msgs); i++) { /* a turn of its own is no one else's */
+        CHECK_EQ(template_joins(TEMPLATE_TULU, &msgs[i - 1], &msgs[i]), i == 4);
+        CHECK(!template_joins(TEMPLATE_FALCON3, &msgs[i - 1], &msgs[i]));
+    }
 }
 
 /* The newline behind a text is in one run with it, as the models' own tokenizers see it. */
