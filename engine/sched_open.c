@@ -118,7 +118,7 @@ static void encode_marks(struct sched *s)
     m->n_close = encode_mark(s, harmony ? THINKING_HARMONY : THINKING_CLOSE, m->close);
     if (harmony) return;
     m->n_skip = encode_mark(s, THINKING_SKIP, m->skip);
-    m->n_open = encode_mark(s, THINKING_OPEN, m->open);
+    m->n_open = encode_mark(s, s->cfg.thoughts.bare ? THINKING_TAG : THINKING_OPEN, m->open);
 }
 
 static void *no_memory(int max_seqs, struct err *err)

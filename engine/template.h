@@ -64,12 +64,14 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
 
 /* What the file's template says of thinking before an answer: whether it has tags for that (thinking.h), and how it
  * opens a turn of the assistant.  Read from the template's text behind its last add_generation_prompt, by the statement
- * that the tag stands behind: one that names thinking holds for who asks for it, or for all if it says "undefined". */
+ * that the tag stands behind: one that names thinking holds for who asks for it, or for all if it says "undefined".  A
+ * template that never says the closing tag has it too where it opens a turn so (OLMo 3). */
 struct template_thoughts {
     bool tags;
     bool begun; /* with an opening tag ... */
     bool asked; /* ... where thinking is asked for */
     bool skips; /* with the empty pair where it is not */
+    bool bare;  /* the opening tag has no newline behind it */
 };
 struct template_thoughts template_thoughts(const struct gguf *g);
 

@@ -196,7 +196,7 @@ static bool keeps_newlines(struct gguf_str s, const struct vocab *v)
     return false;
 }
 
-/* What a mark is written with: from behind it to the end of the statement it stands in.  Of no such mark it is empty. */
+/* What a mark is written with: from behind it to the end of the statement it stands in.  Of no such mark: empty. */
 static struct gguf_str written_with(struct gguf_str s, const char *mark)
 {
     const char *at = memmem(s.data, s.len, mark, strlen(mark));
@@ -257,30 +257,42 @@ static struct gguf_str behind_last(struct gguf_str s, const char *word)
     return part;
 }
 
-/* A tag and a newline, and nothing more of the string that has them.  s.len: nowhere. */
-static size_t find_opening(struct gguf_str s)
+/* Where one of these four stands, which a string ends with.  s.len: nowhere. */
+static size_t find_ending(struct gguf_str s, const char *const ending[4])
 {
-    static const char *const opening[] = {"<think>\\n'", "<think>\\n\"", "<think>\n'", "<think>\n\""};
     size_t at = s.len;
-    for (size_t i = 0; i < COUNT_OF(opening); i++) {
-        const char *found = memmem(s.data, s.len, opening[i], strlen(opening[i]));
+    for (size_t i = 0; i < 4; i++) {
+        const char *found = memmem(s.data, s.len, ending[i], strlen(ending[i]));
         if (found) at = MIN(at, (size_t)(found - s.data));
     }
     return at;
 }
 
+/* A tag and a newline; or (bare) the tag alone, in the line behind a head: as OLMo 3's has it. */
+static size_t find_opening(struct gguf_str s, bool *bare)
+{
+    static const char *const opening[] = {"<think>\\n'", "<think>\\n\"", "<think>\n'", "<think>\n\""};
+    static const char *const tag[] = {"\\n<think>'", "\\n<think>\"", "\n<think>'", "\n<think>\""};
+    const size_t at = find_ending(s, opening);
+    *bare = at == s.len && find_ending(s, tag) < s.len;
+    return *bare ? find_ending(s, tag) : at;
+}
+
 struct template_thoughts template_thoughts(const struct gguf *g)
 {
     struct gguf_str s;
-    if (gguf_string(g, chat_key, &s, NULL) != GGUF_OK || !holds(s, "</think>")) return (struct template_thoughts){0};
+    bool bare;
+    if (gguf_string(g, chat_key, &s, NULL) != GGUF_OK) return (struct template_thoughts){0};
+    const bool closes = holds(s, "</think>");
     s = behind_last(s, "add_generation_prompt");
-    const size_t at = find_opening(s);
-    if (at == s.len) return (struct template_thoughts){.tags = true};
+    const size_t at = find_opening(s, &bare);
+    if (at == s.len || (!closes && !bare)) return (struct template_thoughts){.tags = closes};
     const struct gguf_str last = behind_last((struct gguf_str){s.data, at}, "{%");
     const bool chosen = holds(last, "thinking") && !holds(last, "undefined");
     const struct gguf_str rest = {s.data + at, s.len - at};
     const bool skips = holds(rest, "<think>\\n\\n</think>") || holds(rest, "<think>\n\n</think>");
-    return (struct template_thoughts){.tags = true, .begun = !chosen, .asked = true, .skips = chosen && skips};
+    return (struct template_thoughts){.tags = true, .begun = !chosen, .asked = true, .skips = chosen && skips,
+                                      .bare = bare};
 }
 
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err)

@@ -6,6 +6,7 @@
 #include "plimsoll.h"
 
 #define THINKING_OPEN "<think>\n" /* what is written for a model whose template begins its thinking */
+#define THINKING_TAG "<think>" /* the same where the template has no newline behind it */
 #define THINKING_CLOSE "\n</think>\n\n" /* for one that would not end */
 #define THINKING_HARMONY "<|end|><|start|>assistant<|channel|>final<|message|>" /* the same, of gpt-oss */
 #define THINKING_SKIP "<think>\n\n</think>\n\n" /* and for one that is not to begin, as Qwen 3's template has it */

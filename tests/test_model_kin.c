@@ -259,6 +259,7 @@ TEST(olmo3_with_windows_on_other_layers_is_refused)
     refused(&t, KEYS({key, BOOLS, 4, "yyyn"}), "pattern has 4 values for 5 layers; one for each is needed");
     refused(&t, KEYS({key, BOOLS, 0, ""}), "pattern has 0 values for 5 layers");
     refused(&t, KEYS({key, NUMBER, 3, NULL}), "pattern is 3; allowed is 4");
+    refused(&t, KEYS({key, TEXT, 0, "yyyny"}), "an integer is needed");
     t.window = 0; /* OLMo 2's says nothing of windows that is in force */
     struct model m = planned(&t, KEYS({key, BOOLS, 5, "nnnnn"}));
     CHECK_EQ(m.local_window, 0);

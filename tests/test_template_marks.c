@@ -307,21 +307,28 @@ TEST(a_template_says_whether_it_begins_the_thinking)
         {TURN "{% endif %}", {0}},
         {"{{ '</think>' }}" TURN "{% endif %}", {.tags = true}},
         {TURN "{% if enable_thinking is false %}" PAIR "{% endif %}", {.tags = true}},
-        {TURN "{% if enable_thinking is false %}" PAIR "{% else %}{{ '<think>\\n' }}", {true, true, true, false}},
-        {TURN "{% if enable_thinking is true %}{{ '<think>\\n' }}{% else %}" PAIR, {true, false, true, true}},
-        {TURN "{% if enable_thinking is true %}{{ \"<think>\n\" }}{% else %}" PAIR, {true, false, true, true}},
+        {TURN "{% if enable_thinking is false %}" PAIR "{% else %}{{ '<think>\\n' }}",
+         {true, true, true, false, false}},
+        {TURN "{% if enable_thinking is true %}{{ '<think>\\n' }}{% else %}" PAIR, {true, false, true, true, false}},
+        {TURN "{% if enable_thinking is true %}{{ \"<think>\n\" }}{% else %}" PAIR, {true, false, true, true, false}},
         {TURN "{% if enable_thinking is false %}" PAIR "{% elif enable_thinking is true %}{{ '<think>\\n' }}",
-         {true, false, true, false}},
+         {true, false, true, false, false}},
         {TURN "{% if enable_thinking is undefined or enable_thinking is true %}{{ '<think>\\n' }}{% else %}" PAIR,
-         {true, true, true, false}},
+         {true, true, true, false, false}},
         {"{{ '</think>' }}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>\\n' }}",
-         {true, true, true, false}},
+         {true, true, true, false, false}},
         {"{{ '</think>' }}{% if add_generation_prompt and not ns.is_tool %}{{\"" A "<think>\n\"}}",
-         {true, true, true, false}},
+         {true, true, true, false, false}},
         {"{{ '<think>\\n' }}{{ '</think>' }}" TURN "{% endif %}", {.tags = true}}, /* in what was said */
         {"{{ '</think>' }}{% if add_generation_prompt %}{{ '<think>' }}", {.tags = true}},
+        {"{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>' }}{% endif %}",
+         {true, true, true, false, true}}, /* OLMo 3's, which never says the other tag */
+        {"{% if add_generation_prompt %}{{ \"<|assistant|>\n<think>\" }}</think>", {true, true, true, false, true}},
+        {"{% if add_generation_prompt %}{% if thinking %}{{ 'x\\n<think>' }}", {true, false, true, false, true}},
+        {"{{ 'x\\n<think>' }}" TURN "{% endif %}", {0}},
+        {"{% if add_generation_prompt %}{{ '<think>' }}{{ '<think>\\n' }}", {0}},
         {"</think>add_generation_prompt", {.tags = true}},
-        {"</think>add_generation_prompt<think>\n'", {true, true, true, false}},
+        {"</think>add_generation_prompt<think>\n'", {true, true, true, false, false}},
     };
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         struct vocab_make m;
@@ -329,8 +336,10 @@ TEST(a_template_says_whether_it_begins_the_thinking)
         m.chat = row[i].chat;
         struct gguf *g = tpl_file(&m);
         const struct template_thoughts got = template_thoughts(g), want = row[i].want;
-        if (got.tags != want.tags || got.begun != want.begun || got.asked != want.asked || got.skips != want.skips)
-            check_fail(__FILE__, __LINE__, "%s: %d %d %d %d", row[i].chat, got.tags, got.begun, got.asked, got.skips);
+        if (got.tags != want.tags || got.begun != want.begun || got.asked != want.asked || got.skips != want.skips ||
+            got.bare != want.bare)
+            check_fail(__FILE__, __LINE__, "%s: %d %d %d %d %d", row[i].chat, got.tags, got.begun, got.asked, got.skips,
+                       got.bare);
         gguf_close(g);
     }
 }

@@ -97,6 +97,10 @@ TEST(a_turn_is_opened_as_the_template_has_it)
     check_own(asked, "Yes.", THINKING_FREE, "Yes.", 19 + 4);
     check_own(asked, "abcdef</think>Yes.", THINKING_ON, "<think>\nabcdef</think>Yes.", 8 + 18);
     check_own(asked, "abcdef</think>Yes.", 10, "<think>\nab\n</think>\n\ncdef</think>Yes.", 10 + 11 + 16);
+    const char *bare = vocab_file_thinks_bare();
+    check_own(bare, "abcdef</think>Yes.", THINKING_FREE, "<think>abcdef</think>Yes.", 7 + 18);
+    check_own(bare, "abcdef</think>Yes.", 9, "<think>ab\n</think>\n\ncdef</think>Yes.", 9 + 11 + 16);
+    check_own(bare, "Yes.", THINKING_OFF, "Yes.", 19 + 4);
 }
 
 /* Neither a text that somebody else has made, nor an answer that is one value. */

@@ -58,6 +58,17 @@ static inline const char *vocab_file_thinks(bool asked)
     return vocab_file(&m, "thinks.gguf");
 }
 
+/* A byte a token, with ChatML's marks and a template that begins a turn with the tag alone, as OLMo 3's. */
+static inline const char *vocab_file_thinks_bare(void)
+{
+    struct vocab_make m;
+    vocab_make_bpe(&m, "qwen2");
+    vocab_make_add(&m, "<|im_start|>", VOCAB_CONTROL, 0);
+    m.eos = vocab_make_add(&m, "<|im_end|>", VOCAB_CONTROL, 0);
+    m.chat = "{{ m.content }}<|im_end|>{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>' }}";
+    return vocab_file(&m, "bare.gguf");
+}
+
 /* A byte a token, with ChatML's marks and a template that writes calls in tags: Qwen3-Coder's, or Qwen 3.5's. */
 static inline const char *vocab_file_tags(bool coder)
 {
