@@ -23,9 +23,9 @@ static int read_linear(struct planner *p, double *factor)
 
 /* YaRN (Peng et al., 2023), as llama.cpp and HF transformers compute it: pairs that turn more than `fast` times over
  * the original context keep their angles, those that turn less than `slow` times are divided by the factor, and between
- * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10, the gain, or by that over 1 + m ln(factor) / 10
- * for a log multiplier m (mscale_all_dim; Mistral's files have 1).  The ramp goes from pair to pair; of gpt-oss it
- * begins and ends between them, as it was trained and HF transformers has it ("truncate": false); llama.cpp does not. */
+ * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10, the gain, or by that over 1 + m ln(factor) /
+ * 10 for a log multiplier m (mscale_all_dim; Mistral's files have 1).  The ramp goes from pair to pair; of gpt-oss it
+ * begins and ends between them, as it was trained and HF transformers has it ("truncate": false), and llama.cpp not. */
 struct yarn { double factor, fast, slow, gain; int original; bool between; };
 
 /* A file may also name the gain (transformers' attention_factor), which llama.cpp computes whatever the file says: so

@@ -3,8 +3,8 @@
  * Families known: ChatML (and Qwen 3.5's and Qwen3-Coder's own), Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM
  * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4), Zephyr (and TinyLlama), Tulu,
  * OLMo 2, Falcon 3, Granite (3.0; 3.1 to 3.3; 4), LFM2 and LFM2.5, and harmony (gpt-oss).  A file's
- * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is refused
- * by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
+ * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is
+ * refused by name.  A file without one is a plain text model: messages are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
  * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1, Zephyr and

@@ -38,14 +38,15 @@ static const char escaped[] = "{{ '<|user|>\\n' + message['content'] + eos_token
 static const char stable[] = "{{'<|user|>\n' + message['content'] + '<|endoftext|>' }}{{ '<|assistant|>\n' }}";
 static const char no_newline[] = "{{ '<|user|>\n' + message['content'] }}{{ '<|assistant|>\n' + text + eos_token }}";
 static const char ends_none[] = "{{ '<|user|>\n' + message['content'] + '\n' }}{{ '<|assistant|>\n' + text + '\n' }}";
-static const char trims[] = "{{ '<|user|>\n' + message['content'] | trim + '\n' }}{{ '<|assistant|>\n' + text + eos_token }}";
+static const char trims[] = "{{ '<|user|>\n' + message['content'] | trim + '\n' }}{{ '<|assistant|>\n' + text + "
+                            "eos_token }}";
 /* As Ai2 and TII publish them, but for what they say of tools. */
-#define TULU(before)                                                                                                   \
-    "{% for message in messages %}{% if message['role'] == 'system' %}{{ '<|system|>\n' + message['content'] + '\n' }}"  \
-    "{% elif message['role'] == 'user' %}" before "{% elif message['role'] == 'assistant' %}{% if not loop.last %}"     \
-    "{{ '<|assistant|>\n'  + message['content'] + eos_token + '\n' }}{% else %}{{ '<|assistant|>\n'  + "              \
-    "message['content'] + eos_token }}{% endif %}{% endif %}{% if loop.last and add_generation_prompt %}"              \
-    "{{ '<|assistant|>\n' }}{% endif %}{% endfor %}"
+#define TULU(before)                                                                                                  \
+    "{% for message in messages %}{% if message['role'] == 'system' %}{{ '<|system|>\n' + message['content'] + "       \
+    "'\n' }}{% elif message['role'] == 'user' %}" before "{% elif message['role'] == 'assistant' %}"                   \
+    "{% if not loop.last %}{{ '<|assistant|>\n'  + message['content'] + eos_token + '\n' }}{% else %}"                 \
+    "{{ '<|assistant|>\n'  + message['content'] + eos_token }}{% endif %}{% endif %}"                                  \
+    "{% if loop.last and add_generation_prompt %}{{ '<|assistant|>\n' }}{% endif %}{% endfor %}"
 static const char tulu[] = TULU("{{ '<|user|>\n' + message['content'] + '\n' }}");
 static const char tulu_escaped[] = TULU("{{- \"<|user|>\\n\" + message['content'] + \"\\n\" -}}");
 static const char olmo2[] = "{{ bos_token }}" TULU("{{ '<|user|>\n' + message['content'] + '\n' }}");
@@ -102,8 +103,8 @@ TEST(tulu_and_its_kin_are_told_by_their_ends)
         CHECK_EQ(named, k);
         CHECK_STR(template_stop(k), "<|user|>");
         CHECK_EQ(detected(row[i].chat, false, &k, &err), -1);
-        snprintf(want, sizeof want, "the %s template needs a%s of text, which the vocabulary does not have", row[i].name,
-                 row[i].k == TEMPLATE_OLMO2 ? " beginning" : "n end");
+        snprintf(want, sizeof want, "the %s template needs a%s of text, which the vocabulary does not have",
+                 row[i].name, row[i].k == TEMPLATE_OLMO2 ? " beginning" : "n end");
         CHECK_STR(err.text, want);
     }
 }
