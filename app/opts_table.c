@@ -96,7 +96,7 @@ const struct opt opts_table[] = {
     {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},
     {NULL, "--template", NULL, CHOICE, AT(template_name), "NAME", 0, 0,
      "chatml|qwen3.5|qwen3-coder|llama2|llama3|mistral-v1|mistral-v3|mistral-v7|mistral-v11|mistral-v13|deepseek|gemma|"
-     "phi3|phi4|zephyr|tulu|olmo2|falcon3|granite3.0|granite3|granite4|lfm2|lfm2.5|harmony|raw",
+     "phi3|phi4|zephyr|tulu|olmo2|olmo3|falcon3|granite3.0|granite3|granite4|lfm2|lfm2.5|harmony|raw",
      NULL, "write turns in this form (what the model file asks for)"},
 
     {NULL, "--temp", "PLIMSOLL_TEMP", REAL, AT(temp), "T", 0, 100, NULL, NULL,

@@ -143,7 +143,7 @@ static void began(void *self, size_t at)
  *     <|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n
  *
  * Tool results as Qwen and Hermes were trained: neighbours share one user turn, in which Qwen3-Coder has a newline
- * behind the last. */
+ * behind the last.  OLMo 3 has each in a turn of the environment's. */
 
 void prompt_response(struct prompt *p, const struct msg *m)
 {
@@ -171,8 +171,9 @@ static void chatml_tool(struct prompt *p, const struct msg *m, bool first, bool 
 
 static void chatml_head(struct prompt *p, enum role role)
 {
+    const char *name = role == ROLE_TOOL ? "environment" : role_name(role);
     prompt_mark(p, "<|im_start|>");
-    prompt_put(p, role_name(role), strlen(role_name(role)));
+    prompt_put(p, name, strlen(name));
     prompt_put(p, "\n", 1);
 }
 
@@ -180,7 +181,7 @@ static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
     if (vocab_adds_bos(p->v)) prompt_id(p, vocab_bos(p->v));
     for (int i = 0; i < n; i++) {
-        if (msgs[i].role == ROLE_TOOL) {
+        if (msgs[i].role == ROLE_TOOL && p->kind != TEMPLATE_OLMO3) {
             chatml_tool(p, &msgs[i], i == 0 || msgs[i - 1].role != ROLE_TOOL,
                         i + 1 == n || msgs[i + 1].role != ROLE_TOOL);
             continue;
@@ -405,7 +406,7 @@ bool template_joins(enum template_kind k, const struct msg *m, const struct msg 
     if (k == TEMPLATE_HARMONY) return harmony_joins(m, next);
     if (k == TEMPLATE_GRANITE30 || k == TEMPLATE_GRANITE3 || k == TEMPLATE_GRANITE4) return granite_joins(k, m, next);
     if (k == TEMPLATE_LFM2 || k == TEMPLATE_LFM25) return lfm_joins(m, next);
-    if (k == TEMPLATE_FALCON3) return zephyr_joins(k, m, next);
+    if (k == TEMPLATE_FALCON3 || k == TEMPLATE_OLMO3) return false;
     if (k == TEMPLATE_MISTRAL3 && m->role == ROLE_SYSTEM && !m->tools && next->role == ROLE_USER) return true;
     return k == TEMPLATE_RAW || (m->role == ROLE_TOOL && next->role == ROLE_TOOL);
 }
@@ -434,6 +435,7 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_RAW: raw(p, msgs, n); break;
     case TEMPLATE_CHATML:
     case TEMPLATE_QWEN35:
+    case TEMPLATE_OLMO3:
     case TEMPLATE_QWEN3_CODER: chatml(p, msgs, n, open); break;
     case TEMPLATE_LLAMA3: llama3(p, msgs, n, open); break;
     case TEMPLATE_MISTRAL3:

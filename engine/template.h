@@ -1,6 +1,6 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
- * Families known: ChatML (and Qwen 3.5's and Qwen3-Coder's own), Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM
+ * Families known: ChatML (and Qwen 3.5's, Qwen3-Coder's, OLMo 3's), Llama 2, Llama 3, Mistral (v1; v3, v7, with an SPM
  * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4), Zephyr (and TinyLlama), Tulu,
  * OLMo 2, Falcon 3, Granite (3.0; 3.1 to 3.3; 4), LFM2 and LFM2.5, and harmony (gpt-oss).  A file's
  * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is
@@ -51,6 +51,7 @@ enum template_kind {
     TEMPLATE_GRANITE30, TEMPLATE_GRANITE3, TEMPLATE_GRANITE4, /* 3.0; 3.1 to 3.3; 4 */
     TEMPLATE_LFM2, TEMPLATE_LFM25, /* ChatML, with calls as Python writes them (memory/forms.h) */
     TEMPLATE_TULU, TEMPLATE_OLMO2, TEMPLATE_FALCON3, /* Zephyr's marks, with an end behind answers alone */
+    TEMPLATE_OLMO3, /* ChatML, with turns of the environment for results */
     TEMPLATE_KINDS
 };
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama2", "mistral-v1", ... */

@@ -9,7 +9,7 @@ static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant"
 static const char *const template_names[TEMPLATE_KINDS] = {
     "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
     "phi3", "phi4", "harmony", "mistral-v11", "mistral-v13", "zephyr", "qwen3.5", "qwen3-coder", "granite3.0",
-    "granite3", "granite4", "lfm2", "lfm2.5", "tulu", "olmo2", "falcon3"};
+    "granite3", "granite4", "lfm2", "lfm2.5", "tulu", "olmo2", "falcon3", "olmo3"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -50,7 +50,7 @@ const char *segment_name(enum segment s)
 
 static bool is_chatml(enum template_kind k)
 {
-    return k == TEMPLATE_CHATML || k == TEMPLATE_QWEN35 || k == TEMPLATE_QWEN3_CODER;
+    return k == TEMPLATE_CHATML || k == TEMPLATE_QWEN35 || k == TEMPLATE_QWEN3_CODER || k == TEMPLATE_OLMO3;
 }
 
 bool template_marks_calls(enum template_kind k) { return k == TEMPLATE_MISTRAL11 || k == TEMPLATE_MISTRAL13; }
@@ -155,6 +155,7 @@ static const char *const needs[TEMPLATE_KINDS][15] = {
     [TEMPLATE_HARMONY] = {"<|start|>", "<|message|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>"},
     [TEMPLATE_QWEN35] = {"<|im_start|>", "<|im_end|>"},
     [TEMPLATE_QWEN3_CODER] = {"<|im_start|>", "<|im_end|>"},
+    [TEMPLATE_OLMO3] = {"<|im_start|>", "<|im_end|>"},
     [TEMPLATE_GRANITE30] = {GRANITE_TOKENS},
     [TEMPLATE_GRANITE3] = {GRANITE_TOKENS},
     [TEMPLATE_GRANITE4] = {GRANITE_TOKENS},
@@ -182,8 +183,8 @@ static int refuse_family(const struct gguf *g, const char *name, struct err *err
 {
     return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, qwen3.5, qwen3-coder, llama2, "
                       "llama3, mistral-v1, mistral-v3, mistral-v7, mistral-v11, mistral-v13, deepseek, gemma, phi3, "
-                      "phi4, zephyr, tulu, olmo2, falcon3, granite3.0, granite3, granite4, lfm2, lfm2.5 and harmony "
-                      "(--template NAME writes one of these all the same)", chat_key, name);
+                      "phi4, zephyr, tulu, olmo2, olmo3, falcon3, granite3.0, granite3, granite4, lfm2, lfm2.5 and "
+                      "harmony (--template NAME writes one of these all the same)", chat_key, name);
 }
 
 /* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)
@@ -243,6 +244,7 @@ static int zephyr_of(struct gguf_str s)
 /* Calls in tags are told apart by the list of tools before them: Qwen3-Coder's is of tags too. */
 static enum template_kind chatml_of(struct gguf_str s)
 {
+    if (holds(s, "<function_calls>") && holds(s, "environment")) return TEMPLATE_OLMO3;
     if (!holds(s, "<function=") || !holds(s, "<parameter=")) return TEMPLATE_CHATML;
     return holds(s, "<name>") ? TEMPLATE_QWEN3_CODER : TEMPLATE_QWEN35;
 }

@@ -62,7 +62,6 @@ struct part turns_part(const struct prompt *p, const struct msg *m);
 void phi_write(struct prompt *p, const struct msg *msgs, int n, bool open);
 
 /* template_zephyr.c: Zephyr, Tulu, OLMo 2, Falcon 3 */
-bool zephyr_joins(enum template_kind k, const struct msg *m, const struct msg *next);
 void zephyr_write(struct prompt *p, const struct msg *msgs, int n, bool open);
 
 /* template_granite.c */

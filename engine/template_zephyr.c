@@ -53,17 +53,12 @@ static void put_end(struct prompt *p, enum role role)
     else put(p, "\n");
 }
 
-bool zephyr_joins(enum template_kind k, const struct msg *m, const struct msg *next)
-{
-    return k != TEMPLATE_FALCON3 && m->role == ROLE_TOOL && next->role == ROLE_TOOL;
-}
-
 void zephyr_write(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
     if (vocab_adds_bos(p->v) || p->kind == TEMPLATE_OLMO2) prompt_id(p, vocab_bos(p->v));
     for (int i = 0; i < n; i++) {
         const struct msg *m = &msgs[i], *before = i > 0 ? m - 1 : NULL;
-        if (before && zephyr_joins(p->kind, before, m)) {
+        if (before && template_joins(p->kind, before, m)) {
             put(p, "\n");
         } else {
             prompt_begin(p, m);
@@ -71,7 +66,7 @@ void zephyr_write(struct prompt *p, const struct msg *msgs, int n, bool open)
         }
         if (m->role == ROLE_TOOL) put_result(p, m);
         else put_said(p, m);
-        if (!m->begun && (i + 1 == n || !zephyr_joins(p->kind, m, m + 1))) put_end(p, m->role);
+        if (!m->begun && (i + 1 == n || !template_joins(p->kind, m, m + 1))) put_end(p, m->role);
     }
     prompt_begin(p, NULL);
     if (open) put_head(p, ROLE_ASSISTANT, n > 0 ? &msgs[n - 1] : NULL);

@@ -515,7 +515,7 @@ enum { MSGS = 6 };
 static const enum template_kind turned[] = {TEMPLATE_LLAMA2, TEMPLATE_MISTRAL1, TEMPLATE_GEMMA, TEMPLATE_PHI3,
                                             TEMPLATE_PHI4, TEMPLATE_HARMONY, TEMPLATE_ZEPHYR, TEMPLATE_GRANITE30,
                                             TEMPLATE_GRANITE4, TEMPLATE_LFM2, TEMPLATE_LFM25, TEMPLATE_OLMO2,
-                                            TEMPLATE_FALCON3};
+                                            TEMPLATE_FALCON3, TEMPLATE_OLMO3};
 
 static int draw_messages(struct buf text[MSGS], struct msg msgs[MSGS])
 {

@@ -115,7 +115,8 @@ TEST(opts_a_flag_without_its_value_or_with_one_too_many_is_refused)
     REFUSED("--ctx needs a value (N)", "--ctx");
     REFUSED("--json: \"maybe\" is neither on nor off", "--json=maybe");
     REFUSED("one of chatml|qwen3.5|qwen3-coder|llama2|llama3|mistral-v1|mistral-v3|mistral-v7|mistral-v11|mistral-v13|"
-            "deepseek|gemma|phi3|phi4|zephyr|tulu|olmo2|falcon3|granite3.0|granite3|granite4|lfm2|lfm2.5|harmony|raw",
+            "deepseek|gemma|phi3|phi4|zephyr|tulu|olmo2|olmo3|falcon3|granite3.0|granite3|granite4|lfm2|lfm2.5|harmony|"
+            "raw",
             "--template", "gemma2");
     REFUSED("one of low|medium|high", "--reasoning", "minimal");
     REFUSED("one of auto|portable|avx2|avxvnni|avx512", "--isa", "avx");

@@ -86,13 +86,14 @@ TEST(known_templates_are_recognised_by_their_marks)
     CHECK_EQ(k, TEMPLATE_RAW);
 }
 
-/* ChatML's that write calls in tags, told apart by the list of tools. */
+/* ChatML's that write calls in tags, told apart by the list of tools; and OLMo 3's. */
 TEST(templates_with_calls_in_tags_are_recognised)
 {
 #define MARKS "{{ '<|im_start|>' + role + '\n' + content + '<|im_end|>\n' }}"
     static const struct { const char *chat; enum template_kind kind; const char *name; } row[] = {
         {MARKS "{{ tool | tojson }}{{ '<function=' + name + '>\n<parameter=' }}", TEMPLATE_QWEN35, "qwen3.5"},
         {MARKS "{{ '<name>' ~ tool.name }}{{ '<function=' }}{{ '<parameter=' }}", TEMPLATE_QWEN3_CODER, "qwen3-coder"},
+        {MARKS "{{ '<function_calls>' + calls }}{% if role == 'environment' %}", TEMPLATE_OLMO3, "olmo3"},
         {MARKS "{{ '<function=' + name + '>' + arguments }}", TEMPLATE_CHATML, "chatml"}, /* and JSON behind it */
         {MARKS "{{ '<name>' }}{{ '<parameter=' }}", TEMPLATE_CHATML, "chatml"},
     };
@@ -109,6 +110,23 @@ TEST(templates_with_calls_in_tags_are_recognised)
         CHECK_EQ(k, TEMPLATE_KINDS);
         CHECK(strstr(err.text, row[i].name) && strstr(err.text, "needs the token <|im_start|>"));
     }
+}
+
+TEST(olmo3_has_each_result_in_a_turn_of_its_environment)
+{
+    const struct msg msgs[] = {tpl_say(ROLE_SYSTEM, "S"), tpl_say(ROLE_USER, "u"), tpl_say(ROLE_ASSISTANT, "c"),
+                               tpl_say(ROLE_TOOL, "1\n"), tpl_say(ROLE_TOOL, ""), tpl_say(ROLE_ASSISTANT, "a")};
+    struct vocab_make m;
+    make_chatml(&m, "qwen2");
+    struct vocab *v = tpl_made(&m);
+#define SAID(role, text) "<|im_start|>" role "\n" text "<|im_end|>\n"
+    tpl_check(TEMPLATE_OLMO3, v, msgs, 6, true,
+              SAID("system", "S") SAID("user", "u") SAID("assistant", "c") SAID("environment", "1\n")
+              SAID("environment", "") SAID("assistant", "a") "<|im_start|>assistant\n");
+    tpl_begun(TEMPLATE_OLMO3, v, "<|im_end|>\n");
+    vocab_close(v);
+    CHECK(!template_joins(TEMPLATE_OLMO3, &msgs[3], &msgs[4]) && template_joins(TEMPLATE_CHATML, &msgs[3], &msgs[4]));
+    CHECK(template_retells(TEMPLATE_OLMO3));
 }
 
 TEST(other_templates_are_refused_by_name)
@@ -130,7 +148,7 @@ TEST(other_templates_are_refused_by_name)
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
         CHECK(strstr(err.text, "chatml, qwen3.5, qwen3-coder, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, "
                                "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4, zephyr, tulu, olmo2, "
-                               "falcon3, granite3.0, granite3, granite4, lfm2, lfm2.5 and harmony"));
+                               "olmo3, falcon3, granite3.0, granite3, granite4, lfm2, lfm2.5 and harmony"));
     }
 }
 
