@@ -104,7 +104,7 @@ const struct word words_hint[] = {
     STACK(STACK_LLAMA_CPP, 3, "memory slot for batch"),
     STACK(STACK_LLAMA_CPP, 3, "find free space in the kv cache"),
     STACK(STACK_LLAMA_CPP, 3, "exceed context window of"), STACK(STACK_LLAMA_CPP, 3, "llamafile"),
-    STACK(STACK_OLLAMA, 8, "ollama"), STACK(STACK_OLLAMA, -8, "ollama llama server"),
+    STACK(STACK_OLLAMA, 8, "ollama"),
     STACK(STACK_OLLAMA, 8, "llama runner"), STACK(STACK_OLLAMA, 8, "model requires more system memory"),
     STACK(STACK_OLLAMA, 8, "model request too large for system"), STACK(STACK_OLLAMA, 8, "too large for this system"),
     STACK(STACK_OLLAMA, 8, "source runner go #"), STACK(STACK_OLLAMA, 8, "source server go #"),
