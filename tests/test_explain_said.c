@@ -115,6 +115,23 @@ TEST(a_pool_that_is_full_and_one_that_could_not_be_had_are_mended_differently)
     CHECK(!fixed_by("--parallel 1") && !fixed_by("--ctx-size 65536") && !fixed_by("--kv-unified-per-slot"));
 }
 
+/* A buffer of the CPU is RAM: what moves weights off the device would ask for more of it. */
+TEST(weights_that_ram_does_not_hold_are_not_moved_there)
+{
+#define LOAD(buffer)                                                                                                 \
+    "alloc_tensor_range: failed to allocate " buffer " buffer of size 42949672960\n"                                  \
+    "llama_model_load: error loading model: unable to allocate " buffer " buffer\n"
+    CHECK_EQ(explain(LOAD("CPU")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_WEIGHTS);
+    CHECK(says(v[0].evidence, v[0].evidences, "40 GiB of the machine's own memory"));
+    CHECK(fixed_by("--hf-repo") && !fixed_by("--n-gpu-layers"));
+    CHECK(!fixed_by("--n-cpu-moe") && !fixed_by("--fit-target"));
+    CHECK_EQ(explain(LOAD("CUDA0")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_WEIGHTS);
+    CHECK(fixed_by("--n-gpu-layers") && fixed_by("--n-cpu-moe"));
+    CHECK(!says(v[0].evidence, v[0].evidences, "own memory"));
+}
+
 TEST(a_pool_that_is_full_says_how_much_was_looked_for)
 {
     CHECK_EQ(explain("RuntimeError: Prefill out of memory. Try to lower your batch size.\n"

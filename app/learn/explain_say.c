@@ -42,6 +42,7 @@ static void say_figures(const struct fail_case *c, const struct judged *j, struc
         put_count(v, c, FIG_ANSWER, "answer", "tokens");
         put_count(v, c, FIG_TOKENS_MOST, "limit", "tokens");
     }
+    if (c->has[FIG_RAM_NEEDED]) put(v, "RAM needed", c->fig[FIG_RAM_NEEDED], false);
     if (c->said == CAUSE_KV) put_count(v, c, FIG_BATCH, "no room for", "tokens");
     if (j->cause == CAUSE_CONCURRENCY) put_count(v, c, FIG_RUNNING, "running", "requests");
 }
@@ -137,6 +138,9 @@ static void say_pools(const struct fail_case *c, enum cause cause, struct verdic
     if (c->has[FIG_WEIGHTS] && c->has[FIG_KV_POOL] && c->has[FIG_LIMIT])
         verdict_evidence(v, "the weights are %s and the pool of keys and values %s; %s are allowed",
                          B(c->fig[FIG_WEIGHTS]), B(c->fig[FIG_KV_POOL]), B(c->fig[FIG_LIMIT]));
+    if (c->has[FIG_RAM_NEEDED])
+        verdict_evidence(v, "%s of the machine's own memory were asked for, not of a device's",
+                         B(c->fig[FIG_RAM_NEEDED]));
     if (c->has[FIG_HOST_NEEDED] && c->has[FIG_HOST_HAVE])
         verdict_evidence(v, "the model needs %s of the machine's memory and %s are available: %s too few",
                          B(c->fig[FIG_HOST_NEEDED]), B(c->fig[FIG_HOST_HAVE]),

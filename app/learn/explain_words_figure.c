@@ -82,6 +82,8 @@ const struct word words_figure[] = {
     FIGURE(FIG_ANSWER, "completion tokens is too large #"), FIGURE(FIG_ANSWER, "inputs tokens and # max new tokens"),
     FIGURE(FIG_BATCH, "memory slot for batch of size #"), FIGURE(FIG_BATCH, "space in the kv cache * n batch #"),
     FIGURE(FIG_BATCH, "try to allocate # tokens"), FIGURE(FIG_ROOM, "available tokens #"),
+    FIGURE(FIG_RAM_NEEDED, "failed to allocate cpu buffer of size #"),
+    FIGURE(FIG_RAM_NEEDED, "failed to allocate cpu repack buffer of size #"),
     FIGURE(FIG_POOL_PERCENT, "kv cache usage #"), FIGURE(FIG_POOL_SHARE, "| token usage #"),
     FIGURE(FIG_ROOM, "available full tokens #"), FIGURE(FIG_RUNNING, "running # req"),
     FIGURE(FIG_RUNNING, "running req #"),

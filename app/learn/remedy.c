@@ -116,10 +116,12 @@ static bool one_is_too_long(const struct verdict *v)
     return exceeds(v, "KV needed", "KV there") || exceeds(v, "asked", "limit");
 }
 
-/* A pool that is taken whole at start was there, and full: less of it, or another place for it, makes no room. */
+/* A pool that is taken whole at start was there, and full: less of it, or another place for it, makes no room.  And
+ * where RAM is too small for the weights, more of them there do not help. */
 static bool serves(const struct verdict *v, const struct remedy *r)
 {
     const bool full = verdict_has(v, "no room for") != NULL;
+    if (v->cause == CAUSE_WEIGHTS) return r->frees != FREES_DEVICE || !verdict_has(v, "RAM needed");
     if (v->cause != CAUSE_KV) return true;
     if (r->frees == FREES_SHARES) return !one_is_too_long(v);
     return r->frees == FREES_WHOLE ? !full : r->frees != FREES_FULL || full;

@@ -23,6 +23,7 @@ enum remedy_frees {
     FREES_OUTSIDE, /* held by others on the device */
     FREES_SHARES,  /* what others have of a pool: nothing for one request that is too long for all of it */
     FREES_WHOLE,   /* what a pool that is taken whole at start could not get: nothing where it is there, and full */
+    FREES_DEVICE,  /* a device's memory, at the cost of RAM: nothing for weights where it is RAM that lacks */
     FREES_FULL,    /* room in such a pool that is full: for KV nothing where it could not be had */
 };
 

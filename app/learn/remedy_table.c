@@ -223,8 +223,9 @@ const struct remedy remedy_table[] = {
      * llama.cpp: tools/server/README.md (00dc805); kv-unified: #16736, #23652, #24124; cache-ram: #16391, #23561;
      * --mlock and --no-mmap are --load-mode there */
     ROW(LLAMA_CPP, WEIGHTS, "a file of fewer bits", "llama-server --hf-repo USER/MODEL:Q4_K_M"),
-    ROW(LLAMA_CPP, WEIGHTS | OTHERS, "fewer layers on the device", "llama-server --n-gpu-layers 20"),
-    ROW(LLAMA_CPP, WEIGHTS, "a mixture's experts in RAM", "llama-server --n-cpu-moe 20, or --cpu-moe"),
+    GIVES(LLAMA_CPP, WEIGHTS | OTHERS, FREES_DEVICE, "fewer layers on the device", "llama-server --n-gpu-layers 20"),
+    GIVES(LLAMA_CPP, WEIGHTS, FREES_DEVICE, "a mixture's experts in RAM",
+          "llama-server --n-cpu-moe 20, or --cpu-moe"),
     GIVES(LLAMA_CPP, KV | STATIC | GROWTH, FREES_WHOLE, "a smaller context: it is allocated whole at start",
           "llama-server --ctx-size 8192"),
     GIVES(LLAMA_CPP, KV, FREES_FULL, "a larger context: all slots share its cells",
@@ -233,8 +234,8 @@ const struct remedy remedy_table[] = {
     ROW(LLAMA_CPP, KV, "keys and values in 8 bits", "llama-server --cache-type-k q8_0 --cache-type-v q8_0"),
     GIVES(LLAMA_CPP, KV, FREES_WHOLE, "keys and values in RAM", "llama-server --no-kv-offload"),
     ROW(LLAMA_CPP, ACTIVATIONS, "a smaller physical batch", "llama-server --ubatch-size 256"),
-    ROW(LLAMA_CPP, ACTIVATIONS | WEIGHTS | STATIC, "a wider margin for what is allocated later",
-        "llama-server --fit-target 2048 (MiB; it adjusts only what is not set)"),
+    GIVES(LLAMA_CPP, ACTIVATIONS | WEIGHTS | STATIC, FREES_DEVICE, "a wider margin for what is allocated later",
+          "llama-server --fit-target 2048 (MiB; it adjusts only what is not set)"),
     ROW(LLAMA_CPP, ACTIVATIONS, "attention that does not write its scores out", "llama-server --flash-attn on"),
     ROW(LLAMA_CPP, GROWTH, "trim in the client; the server only refuses", "messages in the request"),
     DATED(LLAMA_CPP, HOST | LEAK, "a smaller cache of prompts in RAM: 8 GiB by itself",
