@@ -38,9 +38,9 @@ json_t *schema_any_value(int depth); /* of any JSON, nested so deep at most: a g
 bool schema_counts(struct resolving *r, size_t text); /* a value more, and of text; false: it is too much */
 bool schema_says_nothing(const char *key); /* a title, a description, ... */
 
-/* schema_merge.c: $ref, allOf, and what stands beside them or beside anyOf or oneOf, as one schema that has them no more;
- * the definitions that it stands in are put at the end of r->open.  false: it has no value.  NULL: what it says in two
- * places is not known as one; or r->why. */
+/* schema_merge.c: $ref, allOf, and what stands beside them or beside anyOf or oneOf, as one schema that has them no
+ * more; the definitions that it stands in are put at the end of r->open.  false: it has no value.  NULL: what it says
+ * in two places is not known as one; or r->why. */
 json_t *schema_merge(struct resolving *r, const json_t *v);
 bool schema_wants_merging(const json_t *v);
 #endif

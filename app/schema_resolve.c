@@ -1,5 +1,5 @@
-/* schema_resolve.c - the schemas that clients send, as the engine's grammars read them: references to definitions are put
- * in place.  What a grammar does not know stays as it is, and is refused there by its name. */
+/* schema_resolve.c - the schemas that clients send, as the engine's grammars read them: references to definitions are
+ * put in place.  What a grammar does not know stays as it is, and is refused there by its name. */
 #include "app/schema.h"
 #include "engine/grammar.h"
 #include <ctype.h>

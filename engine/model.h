@@ -6,9 +6,9 @@
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen2moe, qwen3, which normalises each head of q and of k
  * before it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, qwen3next,
- * lfm2, phi3, gpt-oss, granite, granitemoe, mistral3, olmo2, gemma2 and gemma3; metadata keys and tensor names are those
- * of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is
- * refused by name: to leave it out would give plausible wrong answers.
+ * lfm2, phi3, gpt-oss, granite, granitemoe, mistral3, olmo2, gemma2 and gemma3; metadata keys and tensor names are
+ * those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not
+ * use is refused by name: to leave it out would give plausible wrong answers.
  *
  * Mixtures of experts: qwen2moe, qwen3moe, qwen35moe, qwen3next, gpt-oss and granitemoe are, llama with expert_count
  * (Mixtral) too.

@@ -118,7 +118,8 @@ static int written_out(const char *schema, const char *name)
 /* Lists and trees, as pydantic writes them; the innermost has no more inside. */
 TEST(a_definition_that_refers_to_itself_is_written_out)
 {
-    static const char list[] = "{'type':'object','properties':{'v':" I ",'next':{'anyOf':[{'$ref':'#'},{'type':'null'}]}"
+    static const char list[] = "{'type':'object','properties':{'v':" I ",'next':{'anyOf':[{'$ref':'#'},{'type':"
+        "'null'}]}"
                                "},'required':['v','next']}";
     static const char tree[] = "{'$ref':'#/$defs/T','$defs':{'T':{'type':'object','properties':{'name':" S ",'below':{"
                                "'type':'array','items':{'$ref':'#/$defs/T'}}},'required':['name','below']}}}";

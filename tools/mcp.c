@@ -244,7 +244,8 @@ void mcp_say(struct mcp *m, json_t *message)
         m->n_sent = 0;
     }
     if (text) buf_printf(&m->sent, "%s\n", text);
-    if (!text || m->sent.failed) err_set(&m->fault, -1, "the server %s: no memory for what it is to be told", m->c.name);
+    if (!text || m->sent.failed)
+        err_set(&m->fault, -1, "the server %s: no memory for what it is to be told", m->c.name);
     json_decref(message);
     free(text);
 }

@@ -43,8 +43,8 @@ struct mcp_list {
 };
 
 /* What clients write: {"mcpServers": {NAME: {"command": TEXT, "args": [...], "env": {...}, "cwd": TEXT, "disabled":
- * true, "tools": [NAME, ...]}}}, or "servers".  ${VAR} and ${VAR:-OTHERWISE} in a text become what get(VAR) says.  Other keys
- * are passed over: none of them grants anything here.  0, or -1: err says which server and what. */
+ * true, "tools": [NAME, ...]}}}, or "servers".  ${VAR} and ${VAR:-OTHERWISE} in a text become what get(VAR) says.
+ * Other keys are passed over: none of them grants anything here.  0, or -1: err says which server and what. */
 int mcp_read_list(const char *text, size_t n, const char *(*get)(const char *name), struct mcp_list *out,
                   struct err *err);
 void mcp_list_free(struct mcp_list *l);

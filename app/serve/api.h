@@ -193,10 +193,10 @@ void api_own_words(const struct api_ask *a, struct api_error *e);
 /* api_begun.c: whether the last message is to be gone on with (a->goes_on); once all is read, whether it can be. */
 int api_read_begun(struct api_ask *a, struct api_error *e);
 int api_check_begun(struct api_ask *a, const struct api_model *m, struct api_error *e);
-/* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema:
- * references to definitions are put in place (app/schema.h), as the engine's grammars have none, some times inside each other where
- * they refer to themselves, and where nobody asked for strictness a form or range that no grammar can say (format,
- * pattern, minimum, ...) is left out. */
+/* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema.
+ * References to definitions are put in place (app/schema.h), some times inside each other where they refer to
+ * themselves, and where nobody asked for strictness a form or range that no grammar can say (format, pattern, minimum,
+ * ...) is left out. */
 int api_schema_of_calls(struct api_ask *a, struct api_error *e);
 /* Of the whole answer: schema NULL is any JSON object, not too deep.  Where tools may be called, or so. */
 int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e);

@@ -39,7 +39,8 @@ int transcript_said(struct transcript *t, const char *text, size_t n);
 int transcript_command(struct transcript *t, const char *text, size_t n);
 int transcript_line(struct transcript *t, bool error, const char *text, size_t n);
 void transcript_name(struct transcript *t, const char *name);
-/* This agent's call waits for the person, or not any more, at this time of any one clock: that is no time that it took. */
+/* This agent's call waits for the person, or not any more, at this time of any one clock: that is no time that it
+ * took. */
 void transcript_waits(struct transcript *t, const char *who, bool waits, double now);
 void transcript_forget(struct transcript *t); /* all entries: the conversation is another now */
 
