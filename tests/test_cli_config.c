@@ -136,7 +136,7 @@ TEST(cli_config_names_the_store_of_each_command)
 static const char *const checks[] = {
     "backend", "kernels", "instructions", "GPU driver", "cores", "bandwidth", "memory", "model", "embedded model",
     "session", "locale", "colours", "terminal", "Landlock", "seccomp", "control groups", "libraries", "store", "disk",
-    "open files", "locked memory", "address space", "core file", "configuration"};
+    "open files", "locked memory", "address space", "core file", "configuration", "tool servers"};
 
 TEST(cli_doctor_has_a_line_for_each_check)
 {
