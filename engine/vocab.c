@@ -28,7 +28,7 @@ const char *vocab_quote(char out[QUOTE_ROOM], const char *bytes, size_t n)
 
 int vocab_fail(const struct gguf *g, struct err *err, const char *fmt, ...)
 {
-    char path[128], what[350]; /* together they fit into an error */
+    char path[100], what[376]; /* together they fit into an error */
     const char *p = gguf_path(g);
     size_t n = strlen(p), skip = n < sizeof path ? 0 : n - sizeof path + 1;
     for (size_t i = skip; i <= n; i++) { /* a name may hold what a terminal obeys */

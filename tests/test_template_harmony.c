@@ -149,8 +149,9 @@ TEST(harmony_s_call_has_what_was_thought_before_it)
               SYSTEM("") "<|start|>assistant<|channel|>analysis<|message|>f {}<|end|>"
               "<|start|>assistant to=functions.<|channel|>commentary json<|message|><|call|>");
     for (int k = 0; k < TEMPLATE_KINDS; k++)
-        CHECK_EQ(template_retells((enum template_kind)k), k == TEMPLATE_CHATML || k == TEMPLATE_QWEN35 ||
-                                                              k == TEMPLATE_QWEN3_CODER || k == TEMPLATE_HARMONY);
+        CHECK_EQ(template_retells((enum template_kind)k),
+                 k == TEMPLATE_CHATML || k == TEMPLATE_QWEN35 || k == TEMPLATE_QWEN3_CODER || k == TEMPLATE_OLMO3 ||
+                     k == TEMPLATE_LFM25 || k == TEMPLATE_HARMONY);
     vocab_close(v);
 }
 
