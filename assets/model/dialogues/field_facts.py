@@ -19,14 +19,16 @@ THINGS = [
     ("formats", "*the model formats of plimsoll|*the model files that plimsoll reads|*the supported GGUF versions",
      "plimsoll reads GGUF version 2 and 3.", "version 2 and 3"),
     ("archs", "*the supported architectures|*the architectures that plimsoll runs|*the model families it supports",
-     "plimsoll runs the architectures llama (Llama 2 and 3, Mistral, SmolLM2), qwen2 and qwen3.",
-     "llama & qwen2 & qwen3"),
+     "plimsoll runs Llama, Mistral, Qwen 2 to 3.5, Gemma, Phi, gpt-oss, Granite and others; what it does not know it "
+     "refuses by name.",
+     "Llama & Qwen & refuses by name"),
     ("types", "*the supported weight types|*the weight types that plimsoll reads|*the quantizations it supports",
-     "plimsoll reads weights in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K.", "BF16 & Q6_K"),
+     "plimsoll reads weights in F32, F16, BF16, Q8_0, Q4_0 to Q5_1, Q2_K to Q6_K, IQ4 and MXFP4.", "BF16 & MXFP4"),
     ("tokenizers", "*the supported tokenizers|*the tokenizers that plimsoll knows|*the tokenizer kinds of plimsoll",
      "plimsoll knows SPM and byte-level BPE tokenizers.", "SPM & BPE"),
     ("templates", "*the supported chat templates|*the chat templates that plimsoll knows",
-     "plimsoll knows the ChatML, Llama 3, Mistral and DeepSeek R1 chat templates.", "ChatML & Llama 3 & R1 chat"),
+     "plimsoll knows the ChatML, Llama, Mistral, DeepSeek R1, Gemma, Phi, Granite and harmony chat templates.",
+     "ChatML & Llama & harmony chat"),
     ("licence", "the licence of plimsoll|plimsoll's license|the license|the licence",
      "plimsoll is under the MIT licence.", "MIT licence"),
     ("language", "the language plimsoll is written in|plimsoll's programming language|the language of its source code",
@@ -386,6 +388,27 @@ DEEDS = [
     ("--thinking", "--thinking|the --thinking flag|--thinking N", "give a model room to think|"
      "limit the thinking of a model",
      "--thinking N sets N tokens more aside for <think>; at that many it is closed.", "--thinking N & aside"),
+    ("--no-thinking", "--no-thinking|the --no-thinking flag", "keep a model from thinking|"
+     "get an answer without thinking|turn thinking off",
+     "--no-thinking has a model that thinks answer at once.", "--no-thinking & at once"),
+    ("--reasoning", "--reasoning|the --reasoning flag|--reasoning low", "set how much gpt-oss thinks|"
+     "make gpt-oss think less|make gpt-oss think more",
+     "--reasoning low, medium or high says how much gpt-oss thinks before it answers.", "--reasoning low & gpt-oss"),
+    ("--remote", "--remote|the --remote flag|--remote URL", "connect to a remote server|let vLLM or Ollama answer|"
+     "chat with a model on a server|use a server of others|use plimsoll with vLLM",
+     "--remote URL lets a server answer: vLLM, SGLang, TGI, llama-server or Ollama.", "--remote URL & server"),
+    ("--store", "--store|the --store flag|--store DIR", "choose where sessions are saved|"
+     "save sessions in another folder|move the store elsewhere",
+     "--store DIR says in which folder sessions are saved.", "--store DIR & folder"),
+    ("--strict-tools", "--strict-tools|the --strict-tools flag|strict tools", "keep tool calls well-formed|"
+     "have only valid tool calls|stop broken tool calls",
+     "With --strict-tools a call of a tool can only come out well-formed.", "--strict-tools & well-formed"),
+    ("--workspace", "--workspace|the --workspace flag|--workspace DIR", "choose the folder for the tools|"
+     "keep tools inside one folder|let tools work in another folder",
+     "--workspace DIR is the folder in which tools read, write and run, and no other.", "--workspace DIR & no other"),
+    ("--theme", "--theme|the --theme flag|--theme NAME", "change the colours|use light colours on the full screen|"
+     "have colours for the colour-blind",
+     "--theme sets the colours of the full screen: dark, light, contrast or colour-blind.", "--theme sets & light"),
     ("--high-mark", "--high-mark|--low-mark|the --high-mark flag", "set when compaction begins|compact earlier",
      "--high-mark P is the percent of a context above which its oldest is summed up, --low-mark down to which.",
      "--high-mark P & summed up"),
@@ -405,6 +428,15 @@ DEEDS = [
      "know if this model fits here|see what a model would take",
      "plimsoll plan -m model.gguf says from the header alone what a model would take and whether it fits.",
      "plimsoll plan & header"),
+    ("serve", "plimsoll serve|the command plimsoll serve|the command serve", "use plimsoll from LangChain|"
+     "use the OpenAI SDK with plimsoll|serve a model over HTTP|use plimsoll from my own program|"
+     "connect the OpenAI client|start a server for my agents",
+     "plimsoll serve answers OpenAI's, Anthropic's and Ollama's HTTP API, on port 8080 by itself.",
+     "plimsoll serve & Anthropic & 8080"),
+    ("watch", "plimsoll watch|the command plimsoll watch|the command watch", "see how full a server's KV memory is|"
+     "watch a vLLM server|watch several servers at once|see why requests wait on my server",
+     "plimsoll watch URL shows whose KV memory is full on servers such as vLLM or Ollama, and what helps.",
+     "plimsoll watch & full"),
     ("post-mortem", "plimsoll post-mortem|the command plimsoll post-mortem|the command post-mortem",
      "find out why a session died|see why my session was killed|see who held the memory of a dead session",
      "plimsoll post-mortem says from the last saved figures why a session ended and who held its memory.",
@@ -519,6 +551,10 @@ DEEDS = [
     ("make run", "make run|the command make run", "build and start plimsoll|build plimsoll|compile plimsoll",
      "make run builds plimsoll and opens its full screen; MODEL=model.gguf make run takes that model.",
      "make run & builds"),
+    ("make install", "make install|the command make install", "install plimsoll for all users|"
+     "have a manual page for plimsoll|complete flags in my shell",
+     "make install puts plimsoll into PREFIX, with a manual page and completion for bash and zsh.",
+     "make install puts & manual"),
     ("make test", "make test|the command make test", "run the tests|test plimsoll|check that the build is right",
      "make test runs all tests: release, ASan with UBSan, TSan and the fuzz replay.", "make test & TSan"),
     ("make bench", "make bench|the command make bench", "measure the speed|run the benchmark|get speed figures",
