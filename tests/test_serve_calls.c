@@ -168,13 +168,16 @@ TEST(an_answer_of_a_form_may_be_a_call_instead)
     json_decref(a);
 }
 
-/* The real grammars: whatever is drawn, it is one of the two. */
+/* The real grammars: whatever is drawn (so hot that the model has no say in which), it is one of the two. */
 TEST(calls_and_forms_are_held_to_together)
 {
+#define BRIEF                                                                                                         \
+    "'response_format':{'type':'json_schema','json_schema':{'name':'s','strict':true,'schema':{'type':"               \
+    "'object','required':['said'],'properties':{'said':{'type':'string','maxLength':4}}}}}"
     int calls = 0, answers = 0;
-    SERVE("--temp", "2", "--seed", "5");
+    SERVE("--temp", "6", "--seed", "5");
     json_t *a = asked(200, "{'messages':[{'role':'user','content':'What is 17 times 3?'}],'n':16,'max_tokens':200,"
-                      "'tools':[" ADD "]," SAID "}");
+                      "'top_p':1,'top_k':0,'min_p':0,'tools':[" ADD "]," BRIEF "}");
     for (int i = 0; i < 16; i++) {
         char path[64];
         snprintf(path, sizeof path, "choices.%d.finish_reason", i);

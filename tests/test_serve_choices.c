@@ -158,7 +158,7 @@ TEST(streams_of_several_answers_are_told_apart_by_their_index)
  * repetition_penalty. */
 TEST(penalties_look_at_what_the_apis_say)
 {
-#define SAME "'prompt':'a a a a a a a a a a','max_tokens':8,'temperature':0"
+#define SAME "'prompt':'page page page page page page page page page page','max_tokens':8,'temperature':0"
     SERVE("--parallel", "2");
     json_t *plain = ask(TEXT, "{" SAME "}", 200), *frequent = ask(TEXT, "{" SAME ",'frequency_penalty':2}", 200);
     json_t *present = ask(TEXT, "{" SAME ",'presence_penalty':2,'frequency_penalty':0}", 200);

@@ -46,7 +46,7 @@ echo "# cases: each expected answer satisfies its own check"
 echo "# train, be stopped, go on, export"
 small="--work $work/run --program $program --dialogues 1200 --dim 64 --layers 2 --heads 2 --ffn 128 --rows 512 --type float32 --device cpu"
 "$python" assets/model/train.py $small --type auto --minutes 0.06
-train_until 2 "$work/run" 0.12 $small | tee "$work/log" # whose status is tee's
+train_until 3 "$work/run" 0.12 $small | tee "$work/log" # whose status is tee's
 [ "$(wc -l <"$work/run/loss.csv")" -gt 2 ] || fail "the second run has too few points"
 grep -q '^goes on from step [1-9]' "$work/log" || fail "the second run did not go on from the first one's checkpoint"
 for f in model.gguf loss.csv loss.svg run.json; do [ -s "$work/run/$f" ] || fail "no $f"; done
@@ -55,10 +55,12 @@ awk -F, 'END { exit !($4 < 6) }' "$work/run/loss.csv" || fail "the loss did not 
 echo "# a later run starts from its file"
 "$python" assets/model/export.py "$work/run/model.gguf" "$work/again.gguf"
 cmp "$work/run/model.gguf" "$work/again.gguf" || fail "a model that was read and written again has changed"
-train_until 1 "$work/later" 0.05 $small --share field=60 --work "$work/later" --init "$work/run/model.gguf" >"$work/log"
+train_until 1 "$work/later" 0.05 $small --muon-rate 0.002 --adam-rate 0.0004 --share field=60 --work "$work/later" --init "$work/run/model.gguf" >"$work/log"
 grep -q '^starts from ' "$work/log" || fail "--init was not used"
 cmp "$work/run/tokenizer.json" "$work/later/tokenizer.json" || fail "a later run has another tokenizer"
-awk -F, 'NR == 2 { first = $4 } END { exit !(NR > 1 && first < 6) }' "$work/later/loss.csv" || fail "the later run began from nothing"
+# Its first steps are better than the first of the run that began from nothing, however few steps a slow machine made.
+awk -F, 'FNR == 2 { first[++n] = $4 } END { exit !(n == 2 && first[2] < first[1]) }' "$work/run/loss.csv" "$work/later/loss.csv" ||
+    fail "the later run began from nothing"
 
 echo "# the mean of two runs lies between them, that of a run and itself is that run"
 "$python" assets/model/average.py "$work/run" "$work/later" "$work/mean" --program "$program"
