@@ -38,6 +38,12 @@ json_t *schema_any_value(int depth); /* of any JSON, nested so deep at most: a g
 bool schema_counts(struct resolving *r, size_t text); /* a value more, and of text; false: it is too much */
 bool schema_says_nothing(const char *key); /* a title, a description, ... */
 
+static inline bool schema_is_among(const char *key, const char *const *list) /* NULL at its end */
+{
+    while (*list && strcmp(*list, key) != 0) list++;
+    return *list != NULL;
+}
+
 /* schema_merge.c: $ref, allOf, and what stands beside them or beside anyOf or oneOf, as one schema that has them no
  * more; the definitions that it stands in are put at the end of r->open.  false: it has no value.  NULL: what it says
  * in two places is not known as one; or r->why. */

@@ -121,12 +121,6 @@ static json_t *both_properties(const json_t *have, const json_t *more)
     return all;
 }
 
-static bool is_in(const char *key, const char *const *list)
-{
-    while (*list && strcmp(*list, key) != 0) list++;
-    return *list != NULL;
-}
-
 /* What a keyword says that two places have; NULL: that is not known. */
 static json_t *both(const char *key, const json_t *a, const json_t *b)
 {
@@ -138,11 +132,11 @@ static json_t *both(const char *key, const json_t *a, const json_t *b)
     if (strcmp(key, "required") == 0 && lists) return in_either(a, b);
     if (strcmp(key, "enum") == 0 && lists) return in_both(a, b);
     if (strcmp(key, "type") == 0) return types_in_both(a, b);
-    if (is_in(key, least) && numbers)
+    if (schema_is_among(key, least) && numbers)
         return json_incref((json_t *)(uintptr_t)(json_number_value(a) >= json_number_value(b) ? a : b));
-    if (is_in(key, most) && numbers)
+    if (schema_is_among(key, most) && numbers)
         return json_incref((json_t *)(uintptr_t)(json_number_value(a) <= json_number_value(b) ? a : b));
-    return is_in(key, schemas) ? both_schemas(a, b) : NULL;
+    return schema_is_among(key, schemas) ? both_schemas(a, b) : NULL;
 }
 
 /* What may not be there in `a`, which has no other properties than its own, and is in b. */

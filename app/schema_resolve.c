@@ -118,12 +118,6 @@ static json_t *resolve_list(struct resolving *r, const json_t *v, int depth)
     return out;
 }
 
-static bool is_one_of(const char *key, const char *const *list)
-{
-    while (*list && strcmp(*list, key) != 0) list++;
-    return *list != NULL;
-}
-
 static bool has_type(const json_t *v, const char *name)
 {
     const json_t *type = json_object_get(v, "type");
@@ -157,7 +151,7 @@ static bool holds_number(const json_t *v, const char *key)
 /* Of values that are told one by one, or of another type, no such word says anything. */
 static bool says_nothing(const json_t *v, const char *key)
 {
-    const bool text = is_one_of(key, of_strings), number = is_one_of(key, of_numbers);
+    const bool text = schema_is_among(key, of_strings), number = schema_is_among(key, of_numbers);
     const bool numeric = has_type(v, "integer") || has_type(v, "number");
     if (!text && !number) return false;
     if (json_object_get(v, "enum") || json_object_get(v, "const")) return true;
@@ -175,7 +169,7 @@ bool schema_says_nothing(const char *key)
     static const char *const words[] = {"title", "description", "default", "examples", "$schema", "$comment",
                                         "discriminator", "readOnly", "writeOnly", "deprecated", "$id", "xml",
                                         "externalDocs", "example", NULL};
-    return is_one_of(key, words);
+    return schema_is_among(key, words);
 }
 
 static bool is_in_enum(const json_t *v, const json_t *value)
@@ -196,15 +190,16 @@ static bool is_left_out(const struct resolving *r, const json_t *v, const char *
     static const char *const never[] = {"uniqueItems", "minProperties", "maxProperties", "contentEncoding",
                                         "contentMediaType", NULL};
     static const char *const definitions[] = {"$defs", "definitions", NULL};
-    if (is_one_of(key, definitions)) return true; /* they were looked up */
+    if (schema_is_among(key, definitions)) return true; /* they were looked up */
     if (strcmp(key, "additionalProperties") == 0) return json_object_size(json_object_get(v, "properties")) > 0;
     if (strcmp(key, "required") == 0) return json_is_null(json_object_get(v, key));
     if (r->leaves == LEAVES_UNKNOWN && chosen_from(v) && strcmp(key, chosen_from(v)) != 0) return true;
     if (strcmp(key, "enum") == 0 && is_in_enum(v, json_object_get(v, "const"))) return true;
     if (strcmp(key, "nullable") == 0 || schema_says_nothing(key) || says_nothing(v, key)) return true;
     if (r->leaves == LEAVES_NOTHING) return false;
-    const bool text = is_one_of(key, of_strings), number = is_one_of(key, of_numbers);
-    if (!text && !number) return is_one_of(key, never) || (r->leaves == LEAVES_UNKNOWN && !is_one_of(key, known));
+    const bool text = schema_is_among(key, of_strings), number = schema_is_among(key, of_numbers);
+    if (!text && !number)
+        return schema_is_among(key, never) || (r->leaves == LEAVES_UNKNOWN && !schema_is_among(key, known));
     return r->leaves >= LEAVES_FINER || !(text ? holds_string(v, key) : holds_number(v, key));
 }
 

@@ -178,7 +178,7 @@ TEST(a_server_has_its_own_variables_and_long_words_are_cut)
         "3) d=x; i=0; while [ $i -lt 12 ]; do i=$((i+1)); d=\"$d$d\"; done\n"
         "printf '%s\\n' '{\"id\":'$id',\"result\":{\"tools\":[{\"name\":\"do\",\"description\":"
         "\"'\"$d\"'\\u00e9\\u00e9\"}]}}';;\n"
-        "4) " SAYS(TEXT("'$(env | grep -c PLIMSOLL_T)$PLIMSOLL_T'")) ";;");
+        "4) " SAYS(TEXT("'$(tr '\\0' '\\n' </proc/$$/environ | grep -c PLIMSOLL_T)$PLIMSOLL_T'")) ";;");
     config = (struct mcp_config){.name = "s", .argv = argv_of, .env = (char **)(uintptr_t)env};
     limits = (struct mcp_limits){10000, 10000, 1 << 20, 1 << 16};
     struct mcp *m = mcp_open(&config, &limits, &err);

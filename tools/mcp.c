@@ -93,7 +93,9 @@ int mcp_spawn(struct mcp *m, struct err *err)
     fcntl(m->in, F_SETFL, O_NONBLOCK);
     fcntl(m->out, F_SETFL, O_NONBLOCK);
     fcntl(m->err, F_SETFL, O_NONBLOCK);
-    m->sent.len = m->n_sent = m->got.len = 0;
+    buf_free(&m->sent); /* what an earlier one left, also that there was no memory for it */
+    buf_free(&m->got);
+    m->n_sent = 0;
     m->words[0] = '\0';
     m->fault = (struct err){0};
     mcp_begin(m);
