@@ -31,21 +31,6 @@ int kv_groups(struct kv_group out[KERN_GROUPS], int pages, int window, int local
     return 2;
 }
 
-static void put_free(struct kv_pool *g, int number)
-{
-    g->page[number].free_at = g->free;
-    g->free_page[g->free++] = number;
-}
-
-static void take_free(struct kv_pool *g, int number)
-{
-    int at = g->page[number].free_at, last = g->free_page[--g->free];
-    assert(at != NONE);
-    g->free_page[at] = last;
-    g->page[last].free_at = at;
-    g->page[number].free_at = NONE;
-}
-
 static bool open_pool(struct kv_pool *g, const struct kv_config *cfg, const struct kv_group *what, struct err *err)
 {
     size_t pages = (size_t)what->pages, slots = (size_t)cfg->slots, cells = slots * (size_t)kv_pages_for(cfg->ctx);
@@ -60,7 +45,7 @@ static bool open_pool(struct kv_pool *g, const struct kv_config *cfg, const stru
     if (!ok) err_set(err, -1, "no memory for the tables of %d KV pages and %d sequences", what->pages, cfg->slots);
     if (!ok || !(g->prefix = prefix_open(g->pages, err))) return false;
     for (int i = 0; i < g->pages; i++) g->page[i].agent = g->page[i].holder = NONE;
-    for (int i = g->pages - 1; i >= 0; i--) put_free(g, i); /* page 0 is handed out first */
+    for (int i = g->pages - 1; i >= 0; i--) kv_put_free(g, i); /* page 0 is handed out first */
     memset(g->table, 0xff, cells * sizeof *g->table);
     return true;
 }
@@ -105,167 +90,9 @@ void kv_limit(struct kv *kv, int group, int n)
 {
     struct kv_pool *g = &kv->group[group];
     assert(group < kv->groups && n >= 0 && n <= g->pages && (n >= g->usable || g->free == g->pages));
-    for (int i = g->usable - 1; i >= n; i--) take_free(g, i);
-    for (int i = n - 1; i >= g->usable; i--) put_free(g, i);
+    for (int i = g->usable - 1; i >= n; i--) kv_take_free(g, i);
+    for (int i = n - 1; i >= g->usable; i--) kv_put_free(g, i);
     g->usable = n;
-}
-
-/* ------------------------------------------------------------------ holding pages */
-
-static void sub_kinds(uint64_t *from, const struct kv_page *p)
-{
-    for (int k = 0; k < KV_KINDS; k++) from[k] -= p->kind[k];
-}
-
-/* Page `number` came from elsewhere; now it becomes place i of a slot, whose tokens have kinds. */
-static void count_adopted(const struct kv *kv, int slot, int i, struct kv_page *p)
-{
-    const uint8_t *kind = kv->slot[slot].kind;
-    memset(p->kind, 0, sizeof p->kind);
-    for (int t = i * KERN_PAGE; t < (i + 1) * KERN_PAGE; t++) p->kind[kind ? kind[t] : 0]++;
-    p->fill = KERN_PAGE;
-}
-
-/* Tokens of a page that a slot holds alone: counted in the first group. */
-static void own_kinds(struct kv *kv, const struct kv_pool *g, int slot, const struct kv_page *p)
-{
-    if (g == kv->group) kv_add_kinds(kv->slot[slot].own, p);
-}
-
-static void disown_kinds(struct kv *kv, const struct kv_pool *g, int slot, const struct kv_page *p)
-{
-    if (g == kv->group) sub_kinds(kv->slot[slot].own, p);
-}
-
-/* `slot` takes hold of a page, at place i of its row. */
-static void hold(struct kv *kv, struct kv_pool *g, int slot, int i, int number)
-{
-    struct kv_page *p = &g->page[number];
-    if (p->refs == 0) {
-        if (prefix_knows(g->prefix, number)) {
-            prefix_wake(g->prefix, number);
-            if (p->fill == 0) count_adopted(kv, slot, i, p);
-        }
-        g->held++;
-        g->tokens += (uint64_t)p->fill;
-        p->holder = slot;
-        own_kinds(kv, g, slot, p);
-    } else if (p->refs == 1) {
-        disown_kinds(kv, g, p->holder, p);
-        kv_add_kinds(g->shared_kind, p);
-        g->shared++;
-    }
-    p->refs++;
-    if (!g->span[slot].slides) g->kept += p->kept++ == 0;
-    p->agent = kv->slot[slot].agent;
-    *kv_cell(kv, g, slot, i) = number;
-}
-
-/* Who else has it at place i?  Pages are shared as fronts: all holders have a page at the same place. */
-static int other_holder(const struct kv *kv, const struct kv_pool *g, int slot, int i, int number)
-{
-    for (int s = 0; s < kv->slots; s++)
-        if (s != slot && *kv_cell(kv, g, s, i) == number) return s;
-    return NONE;
-}
-
-/* Nobody holds a known page any more.  A state that a later one has made useless is the first to go. */
-static void rest(struct kv_pool *g, int number)
-{
-    const int oldest = prefix_oldest(g->prefix);
-    if (g->states && !g->page[number].stays && oldest != NONE) prefix_rest_before(g->prefix, number, oldest);
-    else prefix_rest(g->prefix, number);
-}
-
-/* `slot` lets go of what it has at place i. */
-static void let_go(struct kv *kv, struct kv_pool *g, int slot, int i)
-{
-    int number = *kv_cell(kv, g, slot, i);
-    struct kv_page *p = &g->page[number];
-    *kv_cell(kv, g, slot, i) = NONE;
-    p->refs--;
-    if (!g->span[slot].slides) g->kept -= --p->kept == 0;
-    if (p->refs > 1) return;
-    if (p->refs == 1) {
-        p->holder = other_holder(kv, g, slot, i, number);
-        assert(p->holder != NONE);
-        p->agent = kv->slot[p->holder].agent;
-        sub_kinds(g->shared_kind, p);
-        own_kinds(kv, g, p->holder, p);
-        g->shared--;
-        return;
-    }
-    disown_kinds(kv, g, slot, p);
-    p->holder = NONE;
-    g->held--;
-    g->tokens -= (uint64_t)p->fill;
-    if (prefix_knows(g->prefix, number)) rest(g, number);
-    else put_free(g, number);
-}
-
-void kv_forget_page(struct kv_pool *g, int number)
-{
-    prefix_forget(g->prefix, number);
-    if (g->page[number].refs > 0) return;
-    prefix_wake(g->prefix, number);
-    put_free(g, number);
-}
-
-void kv_need_free(struct kv_pool *g)
-{
-    if (g->free > 0) return;
-    int oldest = prefix_oldest(g->prefix);
-    assert(oldest != NONE);
-    prefix_wake(g->prefix, oldest);
-    prefix_forget(g->prefix, oldest);
-    put_free(g, oldest);
-    g->evicted++;
-}
-
-struct kv_page *kv_take_empty(struct kv_pool *g, int number)
-{
-    struct kv_page *p = &g->page[number];
-    take_free(g, number);
-    p->fill = 0;
-    p->stays = false;
-    memset(p->kind, 0, sizeof p->kind);
-    return p;
-}
-
-/* The page behind the slot's last one, so that attention reads on through memory; if it is not free, any that is. */
-static int next_page(const struct kv *kv, const struct kv_pool *g, int slot)
-{
-    const struct kv_span *span = &g->span[slot];
-    const int last = span->end > span->first && !g->states ? *kv_cell(kv, g, slot, span->end - 1) : NONE;
-    if (last != NONE && last + 1 < g->pages && g->page[last + 1].free_at != NONE) return last + 1;
-    return g->free_page[g->free - 1];
-}
-
-/* A page for new tokens at the end of a slot's row.  There is one: it was promised. */
-static void take_page(struct kv *kv, struct kv_pool *g, int slot)
-{
-    const struct kv_slot *s = &kv->slot[slot];
-    struct kv_span *span = &g->span[slot];
-    assert(g->states || span->end - span->first < span->promised);
-    kv_need_free(g);
-    int number = s->first ? s->run + span->end : next_page(kv, g, slot);
-    kv_take_empty(g, number);
-    hold(kv, g, slot, span->end++, number);
-    g->promised -= !span->slides;
-}
-
-/* The next token is number `tokens`: what it does not see any more goes.  Places without a page are passed over. */
-static void slide(struct kv *kv, struct kv_pool *g, int slot, int tokens)
-{
-    struct kv_span *span = &g->span[slot];
-    for (int from = kv_first(g->window, tokens); span->first < from; span->first++) {
-        bool held = span->first < span->end;
-        if (held && *kv_cell(kv, g, slot, span->first) != NONE) let_go(kv, g, slot, span->first);
-        if (!held) span->end++;
-        if (span->slides) continue; /* it may have another */
-        span->promised--;
-        g->promised -= !held;
-    }
 }
 
 /* ------------------------------------------------------------------ what a sequence does */
@@ -349,7 +176,7 @@ bool kv_admit(struct kv *kv, int slot, const struct kv_ask *a, int *shared)
         struct kv_pool *g = &kv->group[k];
         g->span[slot] = span[k];
         g->promised += span[k].promised - (span[k].slides ? 0 : found - span[k].first);
-        for (int i = span[k].first; i < found; i++) hold(kv, g, slot, i, *kv_cell(kv, g, slot, i));
+        for (int i = span[k].first; i < found; i++) kv_hold(kv, g, slot, i, *kv_cell(kv, g, slot, i));
     }
     kv->reused += (uint64_t)*shared;
     return true;
@@ -403,7 +230,7 @@ void kv_grow(struct kv *kv, int slot, int tokens)
             struct kv_pool *g = &kv->group[k];
             if (i < g->span[slot].first) continue; /* kv_restore(): before the window */
             if (i == g->span[slot].end && leaves_out(g, i, tokens)) g->span[slot].end++;
-            else if (i == g->span[slot].end) take_page(kv, g, slot);
+            else if (i == g->span[slot].end) kv_take_page(kv, g, slot);
             if (*kv_cell(kv, g, slot, i) == NONE) continue;
             fill_page(kv, g, slot, i, s->tokens, to);
         }
@@ -411,9 +238,43 @@ void kv_grow(struct kv *kv, int slot, int tokens)
     }
 }
 
+/* Tokens [from, to) of the slot, all in page i of it, are gone again. */
+static void clear_page(struct kv *kv, struct kv_pool *g, int slot, int i, int from, int to)
+{
+    struct kv_slot *s = &kv->slot[slot];
+    struct kv_page *p = &g->page[*kv_cell(kv, g, slot, i)];
+    assert(p->refs == 1);
+    for (int t = from; t < to; t++) {
+        int kind = s->kind ? s->kind[t] : 0;
+        p->kind[kind]--;
+        s->own[kind] -= g == kv->group;
+    }
+    g->tokens -= (uint64_t)(to - from);
+    p->fill -= to - from;
+}
+
+void kv_shrink(struct kv *kv, int slot, int tokens)
+{
+    struct kv_slot *s = &kv->slot[slot];
+    const int end = kv_pages_for(tokens);
+    assert(tokens >= s->known * KERN_PAGE && tokens <= s->tokens);
+    for (int k = 0; k < kv->groups; k++) {
+        struct kv_pool *g = &kv->group[k];
+        struct kv_span *span = &g->span[slot];
+        assert(!g->states || tokens == s->tokens);
+        for (; span->end > end; span->end--) {
+            kv_let_go(kv, g, slot, span->end - 1);
+            g->promised += !span->slides;
+        }
+        const int to = MIN(s->tokens, end * KERN_PAGE);
+        if (tokens < to) clear_page(kv, g, slot, end - 1, tokens, to);
+    }
+    s->tokens = tokens;
+}
+
 void kv_restore(struct kv *kv, int slot, int tokens)
 {
-    for (int k = 0; k < kv->groups; k++) slide(kv, &kv->group[k], slot, tokens);
+    for (int k = 0; k < kv->groups; k++) kv_slide(kv, &kv->group[k], slot, tokens);
     kv_grow(kv, slot, tokens);
 }
 
@@ -427,8 +288,8 @@ static void know_page(struct kv *kv, struct kv_pool *g, int slot, int i, const i
         return;
     }
     /* Another sequence computed the same at the same time: the same bits, so one page will do. */
-    let_go(kv, g, slot, i);
-    hold(kv, g, slot, i, twin);
+    kv_let_go(kv, g, slot, i);
+    kv_hold(kv, g, slot, i, twin);
 }
 
 void kv_know(struct kv *kv, int slot, const int32_t *ids, int n)
@@ -442,7 +303,7 @@ void kv_know(struct kv *kv, int slot, const int32_t *ids, int n)
             if (s->known >= kv->group[k].span[slot].first && *kv_cell(kv, &kv->group[k], slot, s->known) != NONE)
                 know_page(kv, &kv->group[k], slot, s->known, own);
     }
-    for (int k = 0; k < kv->groups; k++) slide(kv, &kv->group[k], slot, n);
+    for (int k = 0; k < kv->groups; k++) kv_slide(kv, &kv->group[k], slot, n);
 }
 
 void kv_keep(struct kv *kv, int slot, int tokens)
@@ -470,7 +331,7 @@ void kv_drop(struct kv *kv, int slot)
             const int number = *kv_cell(kv, g, slot, --span->end);
             if (number == NONE) continue;
             g->page[number].stays = true;
-            let_go(kv, g, slot, span->end);
+            kv_let_go(kv, g, slot, span->end);
         }
         *span = (struct kv_span){0};
     }

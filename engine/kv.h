@@ -129,6 +129,10 @@ bool kv_promise(struct kv *kv, int slot, int tokens);
  * more than kv_know() was told of. */
 void kv_grow(struct kv *kv, int slot, int tokens);
 
+/* Less again: the slot holds `tokens`, at least those of which kv_know() was told; pages behind them are as before
+ * kv_grow(): promised, and not taken.  Not of states, which know no way back. */
+void kv_shrink(struct kv *kv, int slot, int tokens);
+
 /* The same for tokens that need no pass, however many: the caller brings what is in their pages.  In groups with
  * windows these begin at kv_first(window, tokens). */
 void kv_restore(struct kv *kv, int slot, int tokens);

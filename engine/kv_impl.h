@@ -1,6 +1,7 @@
 /* kv_impl.h - what the parts of the table of KV pages share; no one else includes it.
  *
  *     kv.c        what a sequence does; figures
+ *     kv_hold.c   what becomes of a page meanwhile
  *     kv_adopt.c  pages from elsewhere
  *     kv_check.c  the books made anew */
 #ifndef KV_IMPL_H
@@ -77,6 +78,17 @@ static inline struct sip128 kv_chain(const struct kv *kv, struct sip128 before, 
 {
     return prefix_chain(kv->group[0].prefix, before, ids);
 }
+
+/* The stack of free pages. */
+void kv_put_free(struct kv_pool *g, int number);
+void kv_take_free(struct kv_pool *g, int number);
+
+/* A slot takes hold of a page, at place i of its row, or lets go of what it has there. */
+void kv_hold(struct kv *kv, struct kv_pool *g, int slot, int i, int number);
+void kv_let_go(struct kv *kv, struct kv_pool *g, int slot, int i);
+void kv_take_page(struct kv *kv, struct kv_pool *g, int slot); /* at its row's end, for new tokens; it was promised */
+/* The next token is number `tokens`: what it does not see any more goes.  Places without a page are passed over. */
+void kv_slide(struct kv *kv, struct kv_pool *g, int slot, int tokens);
 
 /* At least one page is free after this: if none was, of those that rest, the longest unused goes.  One does. */
 void kv_need_free(struct kv_pool *g);

@@ -190,7 +190,7 @@ struct world {
     struct life life[SLOTS];
     uint32_t seed;
     int usable;
-    uint64_t shared, slid, restored; /* tokens; pages given back on the way; times */
+    uint64_t shared, slid, restored, shrunk; /* tokens; pages given back on the way; times; times */
 };
 
 static struct kv_ask random_ask(struct world *w, struct life *q, int slot)
@@ -247,6 +247,12 @@ static void go_on_with_life(struct world *w, int slot)
     }
     q->filled += tiny_below(seed, MIN(q->promised, q->computed + PASS) - q->filled + 1);
     kv_grow(w->kv, slot, q->filled);
+    if (!has_states(w) && tiny_below(seed, 3) == 0) {
+        const int less = q->computed + tiny_below(seed, q->filled - q->computed + 1);
+        w->shrunk += less < q->filled;
+        q->filled = less;
+        kv_shrink(w->kv, slot, less);
+    }
     const int some = tiny_below(seed, 8);
     if (some == 0 && !has_states(w)) return;
     if (some == 1) kv_keep(w->kv, slot, q->filled);
@@ -307,6 +313,7 @@ static void live(struct kv_config cfg, const char *name)
     printf("  %s: shared %llu tokens, evicted %llu, gave back %llu pages, restored %llu times\n", name,
            (unsigned long long)w.shared, (unsigned long long)c.evicted, (unsigned long long)w.slid,
            (unsigned long long)w.restored);
+    CHECK(has_states(&w) || w.shrunk > 1000);
     CHECK(w.shared > 1000 && c.reused == w.shared && c.evicted > 1000 && w.usable == PAGES && w.restored > 100);
     kv_close(w.kv);
 }
@@ -330,6 +337,35 @@ TEST(kv_is_sound_whatever_happens)
         memcpy(cfg.group, shape[i].group, sizeof cfg.group);
         live(cfg, shape[i].name);
     }
+}
+
+/* What a pass tried and nothing came of: its tokens count no more, and its pages are promised again. */
+TEST(kv_shrink_gives_back_what_was_taken_and_keeps_the_promise)
+{
+    static const uint8_t kind[4 * P] = {[P + 2] = 3, [P + 3] = 3, [2 * P] = 2};
+    struct kv *kv = open_kv(2, 6, 2, 6);
+    int shared;
+    CHECK(kv_admit(kv, 0, &(struct kv_ask){.tokens = 4 * P, .kind = kind}, &shared));
+    CHECK(kv_admit(kv, 1, &(struct kv_ask){.tokens = 2 * P}, &shared));
+    fill(kv, 0, text(0, 1, P + 3), P + 3);
+    const struct kv_count before = kv_count(kv);
+    const struct kv_slot_count slot = kv_slot_count(kv, 0);
+    const int third = kv_table(kv, 0)[2];
+    kv_grow(kv, 0, 3 * P + 1);
+    const int page = kv_table(kv, 0)[2];
+    CHECK(kv_count(kv).held == before.held + 2 && kv_slot_count(kv, 0).own[3] == 2 && third < 0 && page >= 0);
+    kv_shrink(kv, 0, P + 3);
+    sound(kv);
+    const struct kv_count after = kv_count(kv);
+    const struct kv_slot_count again = kv_slot_count(kv, 0);
+    CHECK_MEM(&before, &after, sizeof before);
+    CHECK_MEM(&slot, &again, sizeof slot);
+    CHECK_EQ(kv_table(kv, 0)[2], -1);
+    kv_shrink(kv, 0, P + 3); /* nothing was tried */
+    fill(kv, 0, text(0, 1, 4 * P), 4 * P); /* all that was promised is still there to be taken */
+    fill(kv, 1, text(0, 2, 2 * P), 2 * P);
+    CHECK_EQ(kv_table(kv, 0)[2], page); /* runs stay runs */
+    kv_close(kv);
 }
 
 /* ------------------------------------------------------------------ states */
