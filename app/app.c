@@ -153,7 +153,8 @@ int app_engine_config(const struct opts *o, struct engine_config *cfg, struct er
         .kv_type = kv_type(o),
         .vram = (uint64_t)MAX(o->vram, 0), .vram_part = MAX(-o->vram, 0) / 100, .fit = o->fit,
         .grammars = o->strict_tools || o->serve ? GRAMMARS : 0, .grammar_limits = TOOL_SCHEMA_LIMITS,
-        .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
+        .naive = naive_policy(o), .drafts = o->no_draft ? DRAFTS_NONE : (int)o->draft,
+        .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
     };
     if (!o->template_name) return EXIT_DONE;
     if (template_by_name(o->template_name, &kind))
@@ -364,7 +365,8 @@ static void tell_machine(struct app *a, const struct engine_snapshot *s)
         .queue_pages = s->waiting > 0 ? a->queue.pages : 0,
         .gpu_load = gpu.load, .gpu_celsius = gpu.celsius, .gpu_watts = gpu.watts,
         .resident_bytes = (int64_t)p.resident, .anonymous_bytes = (int64_t)p.anonymous, .peak_bytes = (int64_t)p.peak,
-        .ledger_bytes = (int64_t)ledger_process(l)}};
+        .ledger_bytes = (int64_t)ledger_process(l),
+        .drafted = (int64_t)s->drafted, .drafts_right = (int64_t)s->drafts_right}};
     trace_put(&a->trace, &e);
 }
 

@@ -33,6 +33,9 @@ static void say_engine(struct console *c)
         "%llu passes",
         (unsigned long long)s.prefilled, (unsigned long long)s.reused, (unsigned long long)s.generated,
         (unsigned long long)s.passes);
+    if (i->drafts > 0)
+        say("drafts   up to %d tokens beside the next one: %llu tried, %llu right", i->drafts,
+            (unsigned long long)s.drafted, (unsigned long long)s.drafts_right);
     buf_free(&words);
 }
 

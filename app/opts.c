@@ -244,7 +244,8 @@ static int check_remote(struct opts *o, struct err *err)
 {
     static const char *const never[] = {
         "--vram", "--fit", "--naive", "--answers", "--strict-tools", "--thinking", "--no-thinking", "--logit-bias",
-        "--threads", "--isa", "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine",
+        "--threads", "--isa", "--backend", "--device", "--exact", "--fast", "--draft", "--no-draft",
+        "--kv-type", "--no-pin", "--engine",
         "--script-file", "--dump-tokens", "--dump-logprobs", "--nll", "--snapshots", "--snapshots-session",
         "--overcommit", "--park",
     };
@@ -305,6 +306,8 @@ static int check_together(struct opts *o, struct err *err)
     if (check_lesson(o, err) || check_remote(o, err)) return -1;
     if (o->thinking > 0 && o->no_thinking && choose(o, "--thinking", "--no-thinking"))
         return err_set(err, -1, "--thinking and --no-thinking do not go together");
+    if (o->draft > 0 && o->no_draft && choose(o, "--draft", "--no-draft"))
+        return err_set(err, -1, "--draft and --no-draft do not go together");
     if (o->exact && o->fast && choose(o, "--exact", "--fast"))
         return err_set(err, -1, "--exact and --fast do not go together");
     if (check_resume(o, err)) return -1;

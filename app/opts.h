@@ -36,6 +36,7 @@ struct opts {
     const char *remote, *remote_model, *remote_key_file; /* another server computes; NULL: not given */
     int64_t max_tokens; /* 0: not given */
     int64_t thinking;   /* 0: as long as an answer may be */
+    int64_t draft;      /* 0: by backend */
     int64_t ctx;        /* 0: the model's own, at most 4096 */
     int64_t pool;       /* tokens; 0: not given */
     int64_t threads;    /* 0: one a core */
@@ -60,7 +61,7 @@ struct opts {
     const char *crew;            /* NULL: not given */
     int64_t parallel;            /* 0: as the crew needs, and as its memory allows */
     const char *theme, *glyphs;
-    bool no_tui, no_pin, no_thinking, exact, fast, dump_tokens, json, fit, overcommit, no_save, script, lockstep;
+    bool no_tui, no_pin, no_thinking, no_draft, exact, fast, dump_tokens, json, fit, overcommit, no_save, script, lockstep;
     bool strict_tools;
     bool all_samples;
     const char *unguarded; /* NULL: not given */

@@ -128,6 +128,10 @@ const struct opt opts_table[] = {
      "on a GPU: the same bits in any company (the default, but in a chat by hand; the CPU always does)"},
     {NULL, "--fast", "PLIMSOLL_FAST", ON, AT(fast), NULL, 0, 0, NULL, NULL,
      "on a GPU: long prompts by cuBLASLt, faster; last bits may differ in company (a chat by hand does so)"},
+    {NULL, "--draft", "PLIMSOLL_DRAFT", INT, AT(draft), "N", 1, 7, NULL, NULL,
+     "try up to N tokens beside the next one, taken from where the text said the same before: the same answer in fewer "
+     "passes (7 on the CPU, none elsewhere)"},
+    {NULL, "--no-draft", "PLIMSOLL_NO_DRAFT", ON, AT(no_draft), NULL, 0, 0, NULL, NULL, "try none"},
     {NULL, "--kv-type", "PLIMSOLL_KV_TYPE", CHOICE, AT(kv_type), "TYPE", 0, 0, "f16|q8_0|f32", "f16",
      "numbers of the attention memory; q8_0 takes half of f16, f32 twice"},
     {NULL, "--no-pin", "PLIMSOLL_NO_PIN", ON, AT(no_pin), NULL, 0, 0, NULL, NULL, "do not pin threads to cores"},

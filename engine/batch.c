@@ -13,32 +13,49 @@ static void add_pool(struct sched *s, const struct request_live *q, int row, int
     if (q->pool && known < n) s->pool[s->pass.pools++] = (struct pass_pool){row + known, n - known, q->vector};
 }
 
-/* Rows ids[computed .. computed + n) of q, with an out where a choice or a score is wanted. */
+/* An out for the pass's next row, number `at` of q: what comes behind it is to be scored, or chosen, where the answer
+ * is at `strict` in q's grammar. */
+static void add_out(struct sched *s, struct request_live *q, int at, const struct strict_state *strict)
+{
+    struct kern_batch *b = &s->pass.batch;
+    struct kern_sample *sample = &s->sample[b->outs];
+    s->out_row[b->outs] = b->rows;
+    s->out_of[b->outs] = q;
+    s->out_place[b->outs] = q->place;
+    *sample = request_sample(q, MAX(at + 1 - q->n_ids, 0));
+    if (at + 1 < q->a.n_prompt) sample->target = q->ids[at + 1];
+    else if (q->carried && q->n_decided == 0)
+        sample->allowed = strict_mask(s->strict, q->carried, strict, q->allowed, b->outs);
+    b->outs++;
+}
+
+static bool accept_draft(const struct sched *s, const struct request_live *q, int32_t id, struct strict_state *at)
+{
+    const char *piece;
+    size_t n = vocab_piece(s->cfg.vocab, id, &piece), outside;
+    return !q->carried || strict_accept(q->carried, at, id, piece, n, &outside);
+}
+
+/* Rows ids[computed .. computed + n) of q, and those of its drafts behind them, with an out where a choice or a score
+ * is wanted. */
 static void add_rows(struct sched *s, struct request_live *q, int n)
 {
     struct kern_batch *b = &s->pass.batch;
-    if (!naive_room(s, q, q->computed + n)) return;
-    for (int i = 0; i < n; i++) {
-        int at = q->computed + i;
-        bool scored = q->score && at + 1 < q->a.n_prompt;
-        bool chosen = at + 1 == q->n_ids && q->a.max_tokens > 0;
-        if (scored || chosen) {
-            s->out_row[b->outs] = b->rows;
-            s->out_of[b->outs] = q;
-            s->out_place[b->outs] = q->place;
-            s->sample[b->outs] = request_sample(q);
-            if (scored) s->sample[b->outs].target = q->ids[at + 1];
-            else if (q->carried && q->n_decided == 0)
-                s->sample[b->outs].allowed = strict_mask(s->strict, q->carried, &q->strict, q->allowed, b->outs);
-            b->outs++;
-        }
+    struct strict_state strict = q->strict;
+    const int end = q->computed + n + q->drafts;
+    if (!naive_room(s, q, end)) return;
+    for (int at = q->computed; at < end; at++) {
+        const bool scored = q->score && at + 1 < q->a.n_prompt;
+        const bool chosen = at + 1 >= q->n_ids && q->a.max_tokens > 0;
+        if (at >= q->n_ids) accept_draft(s, q, q->ids[at], &strict);
+        if (scored || chosen) add_out(s, q, at, &strict);
         s->token[b->rows] = q->ids[at];
         s->pos[b->rows] = at;
         s->seq[b->rows] = q->slot;
         b->rows++;
     }
     add_pool(s, q, b->rows - n, n);
-    kv_grow(s->kv, q->slot, q->computed + n);
+    kv_grow(s->kv, q->slot, end);
 }
 
 /* Its next token is to be chosen by a runner who does not know it yet. */
@@ -80,6 +97,52 @@ static bool make_long(struct sched *s)
     return true;
 }
 
+/* May q try this token?  It ends nothing, and q's grammar has a place for it. */
+static bool may_draft(const struct sched *s, const struct request_live *q, int32_t id, struct strict_state *at)
+{
+    return (q->ignore_end || !vocab_is_end(s->cfg.vocab, id)) && accept_draft(s, q, id, at);
+}
+
+/* What may come behind q's last token, as far as it is worth `left` rows at most.  Its last token is in no pass, drafts
+ * or not. */
+static int make_drafts(struct sched *s, struct request_live *q, struct draft_pass *p, int left)
+{
+    int match, tokens = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
+    const int most = MIN(MIN(s->cfg.drafts, left), q->a.max_tokens - tokens - 1);
+    const int from = most > 0 && q->n_decided == 0 ? draft_find(q->ids, q->n_ids, &match) : 0;
+    struct strict_state at = q->strict;
+    for (int n = 0; from > 0 && n < most; n++) {
+        const int32_t id = q->ids[from + n];
+        if (!may_draft(s, q, id, &at) || !draft_worth(&q->draft, match, n, p)) break;
+        q->ids[q->n_ids + n] = id;
+        q->drafts = n + 1;
+    }
+    while (q->drafts > 0 && !kv_promise(s->kv, q->slot, q->n_ids + q->drafts)) q->drafts--;
+    return q->drafts;
+}
+
+/* A row of every sequence that generates, and drafts, where nobody's prompt waits for the rows. */
+static void add_generating(struct sched *s)
+{
+    const double row = s->cfg.row_cost;
+    struct request_live *out[DRAFT_ROWS];
+    int n = 0, left;
+    for (int i = 0; i < s->cfg.max_seqs; i++) {
+        struct request_live *q = s->slot[i];
+        if (!q) continue;
+        q->drafts = q->right = 0;
+        if (!batch_generates(q) || held(s, q)) continue;
+        if (n < DRAFT_ROWS) out[n] = q;
+        n++;
+    }
+    left = MIN(MIN(DRAFT_ROWS, s->cfg.step_rows), s->cfg.max_outs) - n;
+    if (s->cfg.drafts == 0 || next_prefill(s, 0)) left = 0;
+    struct draft_pass p = {.tokens = n, .cost = 1 + row * (n - 1), .row = row};
+    for (int i = 0; i < n && left > 0; i++) left -= make_drafts(s, out[i], &p, left);
+    for (int i = 0; i < s->cfg.max_seqs; i++)
+        if (s->slot[i] && batch_generates(s->slot[i]) && !held(s, s->slot[i])) add_rows(s, s->slot[i], 1);
+}
+
 void batch_make(struct sched *s)
 {
     struct kern_batch *b = &s->pass.batch;
@@ -97,8 +160,7 @@ void batch_make(struct sched *s)
     s->pass.pool = s->pool;
     s->pass.pools = 0;
     s->pass.parts = 1;
-    for (int i = 0; i < s->cfg.max_seqs; i++)
-        if (s->slot[i] && batch_generates(s->slot[i]) && !held(s, s->slot[i])) add_rows(s, s->slot[i], 1);
+    add_generating(s);
     if (make_long(s)) return;
     uint64_t after = 0;
     for (struct request_live *q; (q = next_prefill(s, after)); after = q->admitted) {
@@ -109,24 +171,47 @@ void batch_make(struct sched *s)
     }
 }
 
+/* Is the row at `at`, of such a token, what q's answer goes on from?  Not, if the token was a draft that was not
+ * chosen, or came behind the end. */
+static bool goes_on(const struct request_live *q, int at, int32_t token)
+{
+    const bool ended = atomic_load_explicit(&q->a.end, memory_order_relaxed) != END_NONE;
+    const bool decided = q->drafts > 0 && q->n_decided > 0; /* since the row before: nothing was chosen as it says */
+    return at + 1 == q->n_ids && q->ids[at] == token && !ended && !decided;
+}
+
 static void take_choices(struct sched *s)
 {
     const struct kern_batch *b = &s->pass.batch;
     for (int i = 0; i < b->outs; i++) {
         struct request_live *q = s->out_of[i];
-        int at = s->pos[s->out_row[i]];
+        const int row = s->out_row[i], at = s->pos[row];
         if (at + 1 < q->a.n_prompt) {
             request_score(q, at + 1, &s->choice[i]);
-        } else {
+        } else if (goes_on(q, at, s->token[row])) {
+            q->right += at > q->computed;
             request_add(q, &s->choice[i], s->cfg.vocab);
             s->generated++;
         }
     }
 }
 
-/* `rows` of q were computed, its choice among them if there was one. */
+/* Rows of drafts that were not chosen never were. */
+static int drop_drafts(struct sched *s, struct request_live *q, int rows)
+{
+    if (q->drafts == 0) return rows;
+    rows -= q->drafts - q->right;
+    s->drafted += (uint64_t)q->drafts;
+    s->drafts_right += (uint64_t)q->right;
+    draft_learn(&q->draft, q->drafts, q->right);
+    kv_shrink(s->kv, q->slot, q->computed + rows);
+    return rows;
+}
+
+/* `rows` of q were computed, drafts among them, its choice among them if there was one. */
 static void take_rows(struct sched *s, struct request_live *q, int rows, struct events *e)
 {
+    rows = drop_drafts(s, q, rows);
     int from = q->computed, again = MIN(rows, MAX(q->high - from, 0)), prompt = q->a.n_prompt;
     q->computed += rows;
     q->pooled = MAX(q->pooled, q->computed);

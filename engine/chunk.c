@@ -14,16 +14,17 @@ struct line {
     struct chunk chunk;
 };
 
-static const struct line cpu[] = {{100000000, {256, 256}}, {300000000, {128, 128}}, {700000000, {64, 64}},
-                                  {1600000000, {64, 24}}, {4000000000, {64, 16}}, {9000000000, {64, 8}},
-                                  {UINT64_MAX, {32, 8}}};
-static const struct line cpu_mix[] = {{100000000, {256, 256}}, {300000000, {256, 128}}, {700000000, {256, 64}},
-                                      {1600000000, {256, 16}}, {4000000000, {256, 8}}, {16000000000, {128, 8}},
-                                      {UINT64_MAX, {64, 8}}};
+static const struct line cpu[] = {{100000000, {256, 256, 30}}, {300000000, {128, 128, 15}}, {700000000, {64, 64, 12}},
+                                  {1600000000, {64, 24, 12}}, {4000000000, {64, 16, 12}}, {9000000000, {64, 8, 12}},
+                                  {UINT64_MAX, {32, 8, 12}}};
+static const struct line cpu_mix[] = {{100000000, {256, 256, 70}}, {300000000, {256, 128, 70}},
+                                      {700000000, {256, 64, 70}}, {1600000000, {256, 16, 70}},
+                                      {4000000000, {256, 8, 70}}, {16000000000, {128, 8, 70}},
+                                      {UINT64_MAX, {64, 8, 70}}};
 /* Of a GPU, reckoned and not measured yet: 5e12 parameters times tokens a second, whole tiles of 8 rows. */
-static const struct line cuda[] = {{300000000, {1024, 1024}}, {700000000, {512, 512}}, {1600000000, {256, 256}},
-                                   {9000000000, {64, 64}}, {UINT64_MAX, {32, 32}}};
-static const struct line ref[] = {{10000000, {64, 64}}, {UINT64_MAX, {8, 8}}}; /* the slow truth */
+static const struct line cuda[] = {{300000000, {1024, 1024, 0}}, {700000000, {512, 512, 0}},
+                                   {1600000000, {256, 256, 0}}, {9000000000, {64, 64, 0}}, {UINT64_MAX, {32, 32, 0}}};
+static const struct line ref[] = {{10000000, {64, 64, 0}}, {UINT64_MAX, {8, 8, 0}}}; /* the slow truth */
 
 struct chunk chunk_of(const char *backend, uint64_t parameters, uint64_t active)
 {

@@ -61,6 +61,8 @@ struct engine_remote {
     bool own_vocab; /* `model` of the configuration has the vocabulary of the server's model: counts are exact */
 };
 
+enum { DRAFTS_NONE = -1 };
+
 struct engine_config {
     const char *model;  /* GGUF file: the model, or (scripted, remote) the vocabulary */
     const char *script; /* scripted only: the file of answers */
@@ -84,6 +86,8 @@ struct engine_config {
     uint64_t text_bytes;
     /* Admit on expectation instead of the worst case; when pages run out, the last in rank is parked. */
     bool overcommit;
+    int drafts; /* tokens that a sequence may try beside its next one at most (draft.h): the same answers in fewer
+                   passes; 0: by backend, DRAFTS_NONE: none */
     uint64_t park_bytes; /* host memory for the pages of the parked; what finds no room there is computed again */
     int grammars; /* different ones that are held for requests (struct request_grammar); 0: requests carry none */
     struct grammar_limits grammar_limits; /* of each of them; all 0: GRAMMAR_LIMITS */
@@ -132,6 +136,7 @@ struct engine_info {
     int local_window, local_layers; /* so it is in these layers alone, of `layers`; 0: there are none */
     bool states; /* local layers have no window: they keep a state instead of keys and values */
     bool thinks; /* its template has tags for what a model thinks before it answers (thinking.h) */
+    int drafts;  /* most that a sequence tries in a pass beside its next token (draft.h); 0: none */
     int embd;    /* values of a prompt's vector (request.pool); 0: this engine makes none */
     enum engine_pool pool; /* how its model is meant to make them; of one that says nothing, POOL_LAST */
 };
@@ -296,6 +301,7 @@ struct engine_snapshot {
     uint64_t parkings, resumes, evicted_pages;
     uint64_t adopted_pages;                /* that page_put() brought in */
     uint64_t passes;
+    uint64_t drafted, drafts_right;        /* tokens that were tried (draft.h); of these what was chosen */
     uint64_t text_bytes, text_used, text_requests; /* room for requests, taken of it, by how many not yet dropped */
     uint64_t park_bytes, park_used;
     uint64_t weight_bytes, kv_bytes, work_bytes;

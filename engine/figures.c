@@ -54,6 +54,7 @@ static void take_figures(const struct sched *s, struct engine_snapshot *out)
         .running = s->running, .waiting = s->waiting, .parked = s->parked,
         .prefilled = s->prefilled, .generated = s->generated, .recomputed = s->recomputed,
         .parkings = s->parkings, .resumes = s->resumes, .passes = s->passes,
+        .drafted = s->drafted, .drafts_right = s->drafts_right,
         .text_bytes = arena_bytes(&s->arena), .text_used = arena_used(&s->arena),
         .text_requests = (uint64_t)s->requests,
         .park_bytes = (uint64_t)s->park.places * s->park.page_bytes,

@@ -387,6 +387,7 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     if (l->d || !room->device) room->context = l->d && l->k->context ? l->k->context(l->d) : 0;
     if (room->free == 0 && available(l, &room->free, err)) return device_fails(l, cfg, err);
     if (plan_under_ceiling(e, cfg, g, room, &pages, sched, fit, err)) return ENGINE_FAULT;
+    if (maker_drafts(e, cfg, is_fast(l), m.chunk.row_cost, sched, err)) return ENGINE_FAULT;
     model_for_ctx(&l->model, e->info.ctx);
     describe(e, g);
     e->info.embd = sched->embd = cfg->naive == NAIVE_NONE ? l->model.embd : 0;

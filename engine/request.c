@@ -168,6 +168,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     q->fresh = r->fresh;
     q->no_logprobs = r->no_logprobs;
     q->ignore_end = r->ignore_end;
+    draft_begin(&q->draft);
     q->text_buf[0] = '\0';
     q->a = (struct answer){.prompt = q->ids, .n_prompt = n, .text = q->text_buf, .token = q->token, .top = q->top,
                            .prompt_logprob = q->prompt_logprob, .prompt_top = q->prompt_top, .vector = q->vector,
@@ -211,17 +212,17 @@ static void look_at_thinking(struct request_live *q)
     atomic_store_explicit(&q->a.closed, true, memory_order_release);
 }
 
-struct kern_sample request_sample(const struct request_live *q)
+struct kern_sample request_sample(const struct request_live *q, int drafts)
 {
     const struct sampling *s = &q->sampling;
-    const int all = s->recent == RECENT_ANSWER ? q->n_ids - q->a.n_prompt : q->n_ids;
+    const int n = q->n_ids + drafts, all = s->recent == RECENT_ANSWER ? n - q->a.n_prompt : n;
     const int recent = s->recent < 0 ? all : MIN(s->recent, all);
     return (struct kern_sample){
         .temp = s->temp, .top_k = s->top_k, .top_p = s->top_p, .min_p = s->min_p,
         .repeat = s->repeat, .frequency = s->frequency, .presence = s->presence,
-        .recent = q->ids + q->n_ids - recent, .n_recent = recent,
+        .recent = q->ids + n - recent, .n_recent = recent,
         .bias = q->bias, .n_bias = s->n_bias, .allowed = q->allowed,
-        .seed = s->seed, .step = (uint64_t)atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed),
+        .seed = s->seed, .step = (uint64_t)(atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed) + drafts),
         .top_n = q->a.top_n, .target = q->n_decided > 0 ? q->decided[0] : -1, .no_logprob = q->no_logprobs,
     };
 }

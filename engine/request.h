@@ -7,6 +7,7 @@
  * All of it lies in one block of memory, sized for the longest answer that the request allows; nothing grows after. */
 #ifndef REQUEST_H
 #define REQUEST_H
+#include "engine/draft.h"
 #include "engine/harmony.h"
 #include "engine/strict.h"
 #include "engine/text.h"
@@ -35,6 +36,8 @@ struct request_live {
     uint8_t *kind; /* the same length: enum segment of each */
     int n_ids, computed;
     int high; /* most of its tokens that were ever computed: what is below was computed before it was parked */
+    int drafts;     /* behind ids[n_ids]: tokens that the pass being made tries (draft.h) */
+    int right;      /* of these, from the first, what was chosen, when its results are taken */
     int cut;        /* where a pass of it shall end, so that others may go on from its state there; 0: anywhere */
     int park_first; /* parked: its pages in host memory; -1: none are */
 
@@ -53,6 +56,7 @@ struct request_live {
     const struct request_marks *marks;
     enum engine_pool pool;
     int pooled; /* of its tokens, from the first: their states are in the vector, or not wanted there */
+    struct draft draft;
     struct harmony channels;
     struct text text;
 
@@ -88,9 +92,9 @@ void request_channels(struct request_live *q, const struct vocab *v, bool mistra
  * outlives q. */
 void request_bound(struct request_live *q, int thinking, bool begun, const struct request_marks *marks);
 
-/* How the next token is to be chosen, or which is decided (target); points into q.  The grammar's part is left to the
- * scheduler. */
-struct kern_sample request_sample(const struct request_live *q);
+/* How the next token is to be chosen, or which is decided (target), after so many drafts as if they had been; points
+ * into q.  The grammar's part is left to the scheduler. */
+struct kern_sample request_sample(const struct request_live *q, int drafts);
 
 /* The pass chose a token: append it and its text, and end if it ends the answer, or no call can go on with it.  Sets
  * q->a.end then (state is the scheduler's). */

@@ -85,6 +85,8 @@ struct sched_config {
     int groups;                            /* KV pool */
     struct kv_group group[KERN_GROUPS];    /* windows that are below ctx, else 0 */
     uint64_t text_bytes, park_bytes;
+    int drafts; /* most that a sequence has in a pass (draft.h), without states; 0: none are made */
+    double row_cost; /* what a row more costs then, of a pass of one */
     bool overcommit;
     bool park_copies; /* what is parked is copied, never computed again: where that might give other bits */
     struct strict_config strict; /* strict_plan() */

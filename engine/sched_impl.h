@@ -34,7 +34,7 @@ struct sched {
     uint64_t submissions, admissions;
     bool look; /* something changed that may let someone in */
     double answer_mean; /* tokens that an answer took lately: what over-commit expects */
-    uint64_t prefilled, generated, recomputed, parkings, resumes, passes;
+    uint64_t prefilled, generated, recomputed, parkings, resumes, passes, drafted, drafts_right;
     struct published *published;
     struct err trouble; /* of this step, outside its pass */
     struct naive *naive; /* a policy that fails (naive_impl.h), or NULL */

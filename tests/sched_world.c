@@ -80,6 +80,7 @@ struct world *world_open(const struct plan *plan, const char *name)
                                .step_rows = plan->step_rows ? plan->step_rows : plan->rows,
                                .max_outs = plan->outs, .groups = plan->groups,
                                .text_bytes = (uint64_t)plan->text, .overcommit = plan->overcommit,
+                               .drafts = plan->drafts, .row_cost = 0.01,
                                .park_bytes = (uint64_t)plan->park_pages * sizeof(struct fake_page),
                                .runner = fake_runner(&w->f, plan->park_pages > 0, plan->limited)};
     memcpy(cfg.group, plan->group, sizeof cfg.group);
@@ -189,7 +190,8 @@ static void check_sums(struct world *w, const struct engine_snapshot *s)
         HOLDS(w, s->reused == shared && s->prefilled == first);
         HOLDS(w, s->parkings + s->resumes + s->recomputed + (uint64_t)s->parked == 0);
     }
-    HOLDS(w, s->generated == (uint64_t)w->f.chosen);
+    HOLDS(w, s->drafts_right <= s->drafted && (s->drafted == 0 || w->plan.drafts > 0));
+    HOLDS(w, s->generated + s->drafted - s->drafts_right == (uint64_t)w->f.chosen);
 }
 
 static void check_map(struct world *w, const struct engine_snapshot *s)

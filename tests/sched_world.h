@@ -15,6 +15,7 @@ struct plan {
     int groups; /* of layers; a window is 0, or 2 at least and below ctx */
     struct kv_group group[KERN_GROUPS];
     int slots, rows, step_rows, outs, ctx, park_pages, text, cap, fail_run, fail_save, fail_load;
+    int drafts; /* most a pass */
     bool overcommit, limited; /* limited: the pool's pages come one by one; step_rows 0: rows */
 };
 

@@ -531,6 +531,47 @@ TEST(cli_json_says_what_of_the_process_is_resident)
     CHECK(samples > 0);
 }
 
+/* What a session of the embedded model, asked the same twice, says of its drafts at its end. */
+static void drafted_with(const char *flag, const char *n, int64_t *drafted, int64_t *right)
+{
+    *drafted = *right = -1;
+    CHECK_EQ(RUN(NULL, "What is a KV page?\nWhat is a KV page?\n", "--json", "--no-save", flag, n), 0);
+    for (char *at = c.out_text.data, *end; (end = strchr(at, '\n')); at = end + 1) {
+        struct event e;
+        struct err why = {0};
+        if (event_read(at, (size_t)(end - at), &e, &why)) CHECK_STR(why.text, "");
+        if (e.kind == EV_MACHINE) *drafted = e.machine.drafted, *right = e.machine.drafts_right;
+        event_free(&e);
+    }
+}
+
+TEST(cli_drafts_change_no_answer)
+{
+    static const char twice[] = "What is a KV page?\nWhat is a KV page?\n";
+    int64_t drafted, right;
+    CHECK_EQ(RUN(NULL, twice, "--no-save", "--no-draft"), 0);
+    char *without = strdup(c.out_text.data);
+    CHECK_EQ(RUN(NULL, twice, "--no-save"), 0);
+    CHECK_STR(c.out_text.data, without);
+    CHECK_EQ(RUN(NULL, twice, "--no-save", "--draft", "2"), 0);
+    CHECK_STR(c.out_text.data, without);
+    free(without);
+    drafted_with("--seed", "0", &drafted, &right);
+    CHECK(right > 10 && right <= drafted);
+    drafted_with("--draft", "2", &drafted, &right);
+    CHECK(right > 10 && right <= drafted);
+    drafted_with("--no-draft", "--no-tui", &drafted, &right);
+    CHECK(drafted == 0 && right == 0);
+    CHECK_EQ(RUN(NULL, "hi\n", "--draft", "8"), 2);
+    CHECK(strstr(c.err_text.data, "--draft") && strstr(c.err_text.data, "1 to 7"));
+    CHECK_EQ(RUN(NULL, "hi\n", "--draft", "2", "--no-draft"), 2);
+    CHECK(strstr(c.err_text.data, "--draft and --no-draft do not go together"));
+    CHECK_EQ(RUN(NULL, "hi\n", "--no-save", "--draft", "2", "--naive", "reserve"), 4);
+    CHECK(strstr(c.err_text.data, "2 drafts: a memory policy that fails"));
+    CHECK_EQ(RUN(NULL, "hi\n", "--draft", "2", "--remote", "http://127.0.0.1:1"), 2);
+    CHECK(strstr(c.err_text.data, "--draft is about an engine of our own"));
+}
+
 TEST(cli_trace_does_not_overwrite_the_model)
 {
     struct stat st;

@@ -27,15 +27,20 @@ static void make_prompts(uint32_t *seed, struct prompt *p)
     }
 }
 
-static struct engine *open_engine(const char *path, const char *backend, int max_rows)
+static struct engine *open_drafting(const char *path, const char *backend, int max_rows, int drafts)
 {
     struct err err = {0};
     struct engine_config cfg = {.model = path, .backend = backend, .max_rows = max_rows, .ctx = 128, .max_seqs = SEQS,
-                                .template = -1};
+                                .template = -1, .drafts = drafts};
     shim_apart();
     struct engine *e = ops->open(&cfg, &err);
     CHECK_STR(err.text, "");
     return e;
+}
+
+static struct engine *open_engine(const char *path, const char *backend, int max_rows)
+{
+    return open_drafting(path, backend, max_rows, DRAFTS_NONE);
 }
 
 static void run(struct engine *e)
@@ -46,17 +51,20 @@ static void run(struct engine *e)
     CHECK_STR(err.text, "");
 }
 
-static int submit(struct engine *e, const struct prompt *p, float temp)
+static int submit_of(struct engine *e, const struct prompt *p, float temp, const uint32_t *allowed)
 {
     int id;
     struct err err = {0};
     struct request r = {.ids = p->id, .n_ids = p->n, .max_tokens = NEW, .top_n = 2, .ignore_end = true,
+                        .allowed = allowed,
                         .sampling = {.temp = temp, .top_p = 0.9f, .repeat = 1, .seed = 5}};
     int rc = ops->submit(e, &r, &id, &err);
     CHECK_STR(err.text, "");
     CHECK_EQ(rc, 0);
     return id;
 }
+
+static int submit(struct engine *e, const struct prompt *p, float temp) { return submit_of(e, p, temp, NULL); }
 
 struct said {
     struct engine_token token[NEW];
@@ -197,6 +205,33 @@ TEST(an_answer_has_the_same_bits_alone_and_in_company_on_shared_pages_and_in_oth
         ops->close(e);
     }
     shim_order(0);
+}
+
+/* Of a prompt and an answer of one letter, so that some are right, and of others, where they are not. */
+TEST(an_answer_has_the_same_bits_with_drafts)
+{
+    static struct prompt prompt[SEQS];
+    static struct said without[SEQS], with;
+    struct engine_snapshot s;
+    uint32_t seed = 8, letters[(TINY_VOCAB + 31) / 32] = {0};
+    make_prompts(&seed, prompt);
+    for (int i = 0; i < prompt[0].n; i++) prompt[0].id[i] = TINY_BYTE0 + 'a' + i % 2;
+    for (int c = 'a'; c <= 'c'; c++) letters[(TINY_BYTE0 + c) / 32] |= 1u << (TINY_BYTE0 + c) % 32;
+    const char *path = model_of(KT_Q8_0);
+    for (int drafts = 0; drafts < 2; drafts++) {
+        struct engine *e = open_drafting(path, "cuda", 64, drafts ? 5 : DRAFTS_NONE);
+        int id[SEQS];
+        CHECK_EQ(ops->info(e)->drafts, drafts ? 5 : 0);
+        for (int i = 0; i < SEQS; i++) id[i] = submit_of(e, &prompt[i], 0.5f, letters);
+        run(e);
+        for (int i = 0; i < SEQS; i++) {
+            take(e, id[i], drafts ? &with : &without[i]);
+            if (drafts) CHECK_MEM(&with, &without[i], sizeof with);
+        }
+        ops->snapshot(e, &s);
+        ops->close(e);
+    }
+    CHECK(s.drafts_right > 0 && s.drafted > s.drafts_right);
 }
 
 static void *run_there(void *e)

@@ -400,6 +400,23 @@ static int crowd(struct engine *e)
     return well;
 }
 
+TEST(in_fast_mode_there_are_no_drafts)
+{
+    struct tiny t = TINY_LLAMA;
+    struct engine_config cfg = {.model = tiny_file(&t, NULL, "cuda.gguf"), .backend = "cuda", .fast = true, .ctx = 96,
+                                .max_seqs = 3, .template = -1, .drafts = 2};
+    struct err err = {0};
+    shim_apart();
+    shim_blas_shown(true);
+    CHECK(ops->open(&cfg, &err) == NULL);
+    CHECK(strstr(err.text, "2 drafts: in fast mode") == err.text && strstr(err.text, "--exact"));
+    cfg.drafts = 0;
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK(e && ops->info(e)->fast && ops->info(e)->drafts == 0);
+    ops->close(e);
+    shim_blas_shown(false);
+}
+
 TEST(in_fast_mode_what_is_put_aside_is_copied_and_never_computed_again)
 {
     struct tiny t = TINY_LLAMA;

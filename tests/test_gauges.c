@@ -269,7 +269,8 @@ TEST(pages_and_rates_on_the_screen_are_those_given)
         for (int i = 0; i < 6; i++) k[i] = random_64() % 100000;
         struct gauges g = {.kv = {k[0], k[1], k[2], k[3], k[4], k[5], 0},
                            .speed = {.prefill = (double)(10 + k[0]), .decode = (double)(10 + k[1]), .streams = 2,
-                                     .queue = (int)k[2], .tokens_in = k[3], .tokens_out = k[4], .reused = k[5]}};
+                                     .queue = (int)k[2], .tokens_in = k[3], .tokens_out = k[4], .reused = k[5],
+                                     .drafted = round % 3 == 0 ? 0 : k[0] + 1}};
         static const char *const words[] = {"own ", "shared ", "cached ", "reserved ", "free ", "parked "};
         struct buf row = row_of(&g, 200, 1), speed = row_of(&g, 200, 2);
         int64_t n;
@@ -281,6 +282,8 @@ TEST(pages_and_rates_on_the_screen_are_those_given)
         CHECK(number_after(speed.data, "in ", &n) && n == (int64_t)k[3]);
         CHECK(number_after(speed.data, "out ", &n) && n == (int64_t)k[4]);
         CHECK(number_after(speed.data, "reused ", &n) && n == (int64_t)k[5]);
+        CHECK_EQ(number_after(speed.data, "drafted ", &n), round % 3 > 0);
+        CHECK(round % 3 == 0 || n == (int64_t)k[0] + 1);
         buf_free(&row);
         buf_free(&speed);
     }

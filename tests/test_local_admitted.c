@@ -21,7 +21,8 @@ static struct {
     int taken;                   /* of ev, into state[] */
     enum state state[IDS];       /* by id */
     int need[IDS];               /* prompt + max_tokens */
-    int rows[IDS];               /* that were computed */
+    int rows[IDS];               /* that were computed, drafts which were not chosen once */
+    int sure[IDS];               /* up to where it was computed with tokens that were known */
     int live[LIVE];              /* ids; 0: free */
     long passes, seen, ends[END_OOM + 1], parkings, cancels;
 } t;
@@ -71,9 +72,14 @@ static void look_at_pass(const struct kern_batch *b)
         if (t.state[id] != ADMITTED) check_fail(__FILE__, __LINE__, "request %d computes in state %d", id, t.state[id]);
         CHECK(pos >= 0 && pos < t.need[id] && pos < kv_slot_count(s->kv, slot).promised * KERN_PAGE);
         if (!t.overcommit) CHECK(kv_slot_count(s->kv, slot).promised >= kv_pages_for(t.need[id]));
-        CHECK_EQ(b->token[r], pos < q->a.n_prompt ? q->a.prompt[pos] : q->a.token[pos - q->a.n_prompt].id);
+        const int known = q->a.n_prompt + atomic_load(&q->a.n_tokens);
+        if (pos < q->a.n_prompt) CHECK_EQ(b->token[r], q->a.prompt[pos]);
+        else if (pos < known) CHECK_EQ(b->token[r], q->a.token[pos - q->a.n_prompt].id);
+        else CHECK(pos < known + q->drafts);
         check_page(b, slot, pos);
-        t.rows[id]++;
+        CHECK(t.overcommit || pos >= t.sure[id]);
+        if (pos < known) t.sure[id] = pos + 1;
+        t.rows[id] = MAX(t.rows[id], pos + 1 - q->a.n_shared);
         t.seen++;
     }
 }

@@ -23,7 +23,7 @@ static struct engine *open_engine(int max_rows, int step_rows, bool overcommit)
     t.layers = LAYERS; /* fewer than parts: some have none */
     struct engine_config cfg = {.model = tiny_file(&t, NULL, "steps.gguf"), .kern = {.threads = 2}, .kv_type = KT_F16,
                                 .max_rows = max_rows, .step_rows = step_rows, .ctx = 256, .max_seqs = 4,
-                                .template = -1, .overcommit = overcommit};
+                                .template = -1, .overcommit = overcommit, .drafts = DRAFTS_NONE};
     struct engine *e = ops->open(&cfg, &err);
     CHECK_STR(err.text, "");
     return e;

@@ -236,8 +236,8 @@ static void check_local(const char *backend, enum ktype kv, bool overcommit, int
     engine_local.close(e);
 }
 
-TEST(no_alloc_cpu_f16) { check_local("cpu", KT_F16, true, ROUNDS); }
-TEST(no_alloc_cpu_f32) { check_local("cpu", KT_F32, true, ROUNDS); }
+TEST(no_alloc_cpu_f16) { check_local("cpu", KT_F16, true, 2 * ROUNDS); }
+TEST(no_alloc_cpu_f32) { check_local("cpu", KT_F32, true, 2 * ROUNDS); }
 TEST(no_alloc_cpu_q8_0) { check_local("cpu", KT_Q8_0, true, 2 * ROUNDS); }
 TEST(no_alloc_cpu_without_overcommit) { check_local("cpu", KT_F16, false, ROUNDS); }
 TEST(no_alloc_ref_f16) { check_local("ref", KT_F16, true, ROUNDS); }

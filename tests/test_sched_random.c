@@ -48,8 +48,8 @@ static struct request make_request(struct world *w, struct one *q)
     make_prompt(w, q, MIN(w->plan.ctx + 8, STORY - 1));
     q->agent = below(w, AGENTS);
     q->score = one_in(w, 8);
-    q->ask = (struct fake_ask){.ids = q->ids, .n = q->n, .seed = (uint64_t)below(w, 2), .ignore_end = one_in(w, 4),
-                               .max_tokens = answer_length(w)};
+    q->ask = (struct fake_ask){.ids = q->ids, .n = q->n, .seed = (uint64_t)below(w, w->plan.drafts ? 4 : 2),
+                               .ignore_end = one_in(w, 4), .max_tokens = answer_length(w)};
     if (q->ask.max_tokens == 0 && !q->score) q->ask.max_tokens = 1;
     if (q->score && one_in(w, 2)) q->ask.max_tokens = 0;
     q->ask.stop = one_stop = one_in(w, 4) ? stop[below(w, (int)COUNT_OF(stop))] : NULL;
@@ -295,6 +295,7 @@ static void finish(struct world *w)
     printf("  parked %llu, resumed %llu, computed again %llu, pages saved %lld, loaded %lld\n",
            (unsigned long long)s->parkings, (unsigned long long)s->resumes, (unsigned long long)s->recomputed,
            (long long)w->f.saved, (long long)w->f.loaded);
+    printf("  drafted %llu, right %llu\n", (unsigned long long)s->drafted, (unsigned long long)s->drafts_right);
     printf("  parts before the last %lld, passes given up half done %lld\n", (long long)w->f.halves,
            (long long)w->f.left);
     printf("  failed: passes %lld, saves %lld, loads %lld\n", (long long)w->f.failed_runs,
@@ -313,6 +314,7 @@ static void check_history(const struct world *w)
     if (plan.overcommit) CHECK(s->parkings > 20 && s->resumes > 20 && (s->recomputed > 0 || plan.park_pages));
     if (plan.park_pages) CHECK(w->f.saved > 20 && w->f.loaded > 20);
     if (plan.text < 1 << 20) CHECK(w->refused[5]);
+    if (plan.drafts) CHECK(s->drafts_right > 1000 && s->drafted - s->drafts_right > 1000);
     if (plan.fail_run) CHECK(w->f.failed_runs);
     if (plan.step_rows) CHECK(w->f.halves > 1000 && w->f.left > 20);
     if (plan.fail_save) CHECK(w->f.failed_saves && w->f.failed_loads);
@@ -442,7 +444,7 @@ TEST(random_windows_whose_pages_come_one_by_one)
     p.group[1] = (struct kv_group){.pages = 7, .window = 2};
     p.group[2] = (struct kv_group){.pages = 12, .window = 100};
     p.ctx = 220;
-    p.text = 40 << 10;
+    p.text = 41 << 10; /* the largest request has room */
     p.cap = 4;
     history("three groups", p, 100000);
 }
@@ -469,6 +471,45 @@ TEST(random_windows_with_overcommit_where_everything_fails_now_and_then)
     p.fail_save = 40;
     p.fail_load = 60;
     history("windows parked", p, 150000);
+}
+
+/* ------------------------------------------------------------------ drafts */
+
+TEST(random_drafts)
+{
+    struct plan p = SOUND;
+    p.drafts = 7;
+    p.outs = 10;
+    history("drafts", p, 150000);
+}
+
+TEST(random_drafts_of_many_in_small_passes)
+{
+    struct plan p = SOUND;
+    p.drafts = 2;
+    p.slots = 4;
+    p.rows = 7;
+    p.outs = 5; /* fewer than rows */
+    history("few drafts", p, 60000);
+}
+
+TEST(random_drafts_with_overcommit_where_everything_fails_now_and_then)
+{
+    struct plan p = failing();
+    p.drafts = 7;
+    p.outs = 10;
+    history("drafts, failures", p, 150000);
+}
+
+TEST(random_drafts_with_windows)
+{
+    struct plan p = NARROW;
+    p.groups = 2;
+    p.group[0] = (struct kv_group){.pages = 14};
+    p.group[1].pages = 12;
+    p.drafts = 5;
+    p.outs = 10;
+    history("drafts, windows", p, 100000);
 }
 
 /* ------------------------------------------------------------------ readers in other threads */

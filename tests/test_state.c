@@ -47,7 +47,7 @@ static const struct event_machine machine = {
     .backend = {"cpu", 3}, .page_tokens = 16, .token_bytes = 6 * KIB, .table_bytes = 2 * MIB, .total_bytes = 1000 * MIB,
     .ours_bytes = 50 * MIB, .outside_bytes = 300 * MIB, .free_bytes = 650 * MIB, .parked_bytes = 200 * KIB,
     .prefilled = 1000, .generated = 100, .reused = 500, .queue_first = {"writer", 6}, .queue_pages = 96,
-    .gpu_load = -1, .gpu_celsius = -1, .gpu_watts = -1, .resident_bytes = 70 * MIB};
+    .gpu_load = -1, .gpu_celsius = -1, .gpu_watts = -1, .resident_bytes = 70 * MIB, .drafted = 60, .drafts_right = 41};
 
 static void put_memory(struct stream *t, struct event_memory m, struct event_machine h)
 {
@@ -105,6 +105,7 @@ TEST(a_budget_within_the_machine)
     CHECK_EQ(g->speed.tokens_in, 1500);
     CHECK_EQ(g->speed.tokens_out, 100);
     CHECK_EQ(g->speed.reused, 500);
+    CHECK_EQ(g->speed.drafted, 41);
     closed(t);
 }
 

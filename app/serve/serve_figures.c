@@ -114,6 +114,10 @@ static void put_tokens(const struct serve_counts *n, const struct engine_snapsho
     one(p, "vllm:num_preemptions_total", "counter", "Times that a request was parked.", (double)now->parkings);
     one(p, "plimsoll:passes_total", "counter", "Passes of the model, each of some rows of all that run.",
         (double)now->passes);
+    one(p, "vllm:spec_decode_num_draft_tokens_total", "counter", "Tokens that were tried beside a next one (--draft).",
+        (double)now->drafted);
+    one(p, "vllm:spec_decode_num_accepted_tokens_total", "counter", "... that were what was chosen.",
+        (double)now->drafts_right);
     one(p, "vllm:kv_cache_usage_perc", "gauge", "Part of the KV pool that is promised, 0 to 1.",
         now->pool_tokens > 0 ? (double)now->reserved_tokens / (double)now->pool_tokens : 0);
     histogram(p, "vllm:time_to_first_token_seconds", "From the request to its first token.", &n->first_token);

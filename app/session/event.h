@@ -286,7 +286,9 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     F(S, INT, resident_bytes, NEWER, "of this process, as the system counts (VmRSS); 0: it does not say") \
     F(S, INT, anonymous_bytes, NEWER, "of them, in no file (RssAnon): ledger_bytes, where touched, heap, stacks") \
     F(S, INT, peak_bytes, NEWER, "the most that were resident (VmHWM)")                                   \
-    F(S, INT, ledger_bytes, NEWER, "that the ledger counts in this process: all of it, or the host's classes")
+    F(S, INT, ledger_bytes, NEWER, "that the ledger counts in this process: all of it, or the host's classes") \
+    F(S, INT, drafted, NEWER, "tokens that were tried beside a next one (--draft)")                       \
+    F(S, INT, drafts_right, NEWER, "of them those that were chosen: they needed no pass of their own")
 
 #define EVENT_NAIVE(F, S)                                                                                 \
     F(S, STR, policy, STABLE, "of memory, in force")                                                      \

@@ -237,6 +237,7 @@ static void speed_words(struct words *w, const struct gauge_speed *p)
     words_add(w, HUE_DIM, 3, "in %s", figure(a, p->tokens_in));
     words_add(w, HUE_DIM, 3, "out %s", figure(a, p->tokens_out));
     words_add(w, HUE_SHARED, 3, "reused %s", figure(a, p->reused));
+    if (p->drafted > 0) words_add(w, HUE_SHARED, 4, "drafted %s", figure(a, p->drafted));
     gpu_word(w, p);
 }
 

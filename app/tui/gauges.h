@@ -59,6 +59,7 @@ struct gauge_speed { /* a rate or a time that is not known is NAN */
     const char *queue_first;             /* whose is the first of them; NULL: none */
     uint64_t queue_pages;                /* that it needs; 0: it waits for something else */
     uint64_t tokens_in, tokens_out, reused; /* in total; reused: of prompts, that needed no pre-fill */
+    uint64_t drafted;                       /* of tokens_out, that needed no pass of their own */
     int gpu_load, gpu_celsius, gpu_watts; /* -1: nobody says */
     struct { /* another engine, which answers (--remote), with all of its clients; -1: it does not say */
         bool there;

@@ -172,6 +172,7 @@ void state_totals(struct state *s)
     p->tokens_in = MAX(size_of(m->prefilled) + size_of(m->reused), size_of(s->told.in));
     p->tokens_out = MAX(size_of(m->generated), size_of(s->told.out));
     p->reused = MAX(size_of(m->reused), size_of(s->told.reused));
+    p->drafted = size_of(m->drafts_right);
 }
 
 static void gpu(struct gauge_speed *p, const struct event_machine *m)

@@ -186,6 +186,7 @@ static void draw_head(struct surface *s, struct box b, const struct state *st, e
     words_add(&w, HUE_DIM, 3, "engine read %s", figure(n, st->gauges.speed.tokens_in));
     words_add(&w, HUE_DIM, 3, "generated %s with ends", figure(n, st->gauges.speed.tokens_out));
     words_add(&w, HUE_DIM, 4, "%s needed no pre-fill", figure(n, st->gauges.speed.reused));
+    if (st->gauges.speed.drafted > 0) words_add(&w, HUE_DIM, 5, "%s no pass", figure(n, st->gauges.speed.drafted));
     words_fit(&w, b.columns, 0);
     words_draw(s, b, 0, 0, &w, 0, glyphs);
 }
