@@ -16,6 +16,8 @@
  *     agentsN    N agents whose prompts begin alike: is the front computed once, and what does that save?
  *     resume     a turn that extends a conversation, against the same prompt fresh
  *     watchN     N decode steps, and N while another thread reads the engine's figures 60 times a second
+ *     draftN     N tokens of one sequence with drafts (engine/draft.h) and without: of a text in which all are right,
+ *                and of one in which hardly any is.  All other tests are without
  *     ledgerBxN  B sequences of N tokens, full: the ledger against what the system says of the process
  *
  * What attention and other processes cost does not depend on the type of the weights: dDtgN and busyN are measured with
@@ -48,6 +50,7 @@ struct plan {
     int busy;   /* N of busyN */
     int agents; /* N of agentsN */
     int watch;  /* N of watchN */
+    int draft;  /* N of draftN */
     int weigh_seqs, weigh_ctx; /* of ledgerBxN */
     bool load, resume;
 };
@@ -108,6 +111,16 @@ struct watched {
     double noise;
 };
 
+/* Tok/s of two texts, without drafts and with them; then of the last repetition: tokens a pass, drafts tried, right. */
+enum drafted { DRAFTED_RIGHT, DRAFTED_WRONG, DRAFTED };
+struct drafting {
+    bool there;
+    struct spread rate[DRAFTED][2];
+    double per_pass[DRAFTED];
+    int tried[DRAFTED], right[DRAFTED];
+    double noise;
+};
+
 struct weight {
     bool there;
     struct ledger ledger;
@@ -136,6 +149,7 @@ struct subject {
     struct side ours, peer;
     struct waits agents, resume;
     struct watched watched;
+    struct drafting drafting;
     struct weight weight;
 };
 

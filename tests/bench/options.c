@@ -6,10 +6,10 @@
 #define MODELS "llama3.2-1b,qwen2.5-0.5b,assets/" BENCH_EMBEDDED ".gguf"
 #define TESTS_SHAPE                                                                                                    \
     "pp512,tg128,b8x32,b16x32,pp512t1,tg64t1,d4096tg16,d8192tg16,d32768tg16,busy64,load,sweep,agents8,resume,"         \
-    "watch128,ledger"
+    "watch128,draft128,ledger"
 #define TESTS_EMBEDDED                                                                                                 \
-    "pp3000,tg2048,b8x1024,b16x1024,tg2048t1,busy2048,load,sweep1024,agents8,resume,watch2048,ledger8x4096"
-#define TESTS_QUICK "pp64,tg16,b8x8,tg16t1,d1024tg16,busy16,load,sweep8,agents8,resume,watch16,ledger4x256"
+    "pp3000,tg2048,b8x1024,b16x1024,tg2048t1,busy2048,load,sweep1024,agents8,resume,watch2048,draft2048,ledger8x4096"
+#define TESTS_QUICK "pp64,tg16,b8x8,tg16t1,d1024tg16,busy16,load,sweep8,agents8,resume,watch16,draft16,ledger4x256"
 
 static const char help[] =
     "usage: make bench ARGS=\"...\"      (or the program itself, from the repository's root)\n"
@@ -19,6 +19,7 @@ static const char help[] =
     "  --tests A,B     ppN, tgN, bBxN: pre-fill, decode, B sequences together; with a tT behind: on T threads;\n"
     "                  dDtgN: decode after D tokens; sweepN: b1xN to b16xN; busyN: beside a process that computes;\n"
     "                  load; agentsN, resume: what known pages save; watchN: what a display costs;\n"
+    "                  draftN: what drafts bring and cost;\n"
     "                  ledgerBxN: memory, B sequences of N tokens\n"
     "                  (" TESTS_SHAPE ";\n"
     "                  sweep and ledger mean sweep32 and ledger8x1024; the embedded model: more steps)\n"

@@ -199,7 +199,7 @@ static int run_test(struct bench *b, const struct subject *s, const struct test 
 struct engine_config ours_config(const struct options *o, const char *path, int threads, int ctx, int seqs)
 {
     return (struct engine_config){.model = path, .backend = o->backend, .fast = o->fast, .kv_type = o->kv_type,
-                                  .template = -1,
+                                  .template = -1, .drafts = DRAFTS_NONE,
                                   .ctx = ctx, .max_seqs = seqs,
                                   .kern = {.threads = threads, .isa = o->isa, .pin = true}};
 }
@@ -295,5 +295,6 @@ int ours_measure(const struct options *o, struct subject *s, struct buf *about, 
     struct bench b = {.o = o, .plan = s->plan, .ops = &engine_local, .wait_left = o->wait_s, .random = 1};
     for (int threads = 0; threads <= PROBE_THREADS; threads++)
         if ((threads == 0 || any_on(s->plan, threads)) && measure_on(&b, s, threads, about, err)) return -1;
+    if (draft_measure(&b, s, err)) return -1;
     return s->smallest ? depth_measure(&b, s, err) : 0;
 }

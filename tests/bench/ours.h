@@ -65,6 +65,7 @@ bool ours_end(struct bench *b, struct around *a, bool reads, struct figure *f);
 int watch_measure(struct bench *b, struct subject *s, struct err *err);
 enum { AGENT_FRONT = 512, AGENT_TAIL = 64, AGENT_ANSWER = 32, TALK = 1024, TALK_TURN = 32 };
 int agents_measure(struct bench *b, struct subject *s, struct err *err);
+int draft_measure(struct bench *b, struct subject *s, struct err *err); /* opens its own too */
 int busy_measure(struct bench *b, struct subject *s, struct err *err);
 int depth_measure(struct bench *b, struct subject *s, struct err *err);
 

@@ -109,6 +109,7 @@ static int read_word(struct plan *p, const char *word, struct err *err)
     if (matches(word, "sweep#", v)) return add_sweep(p, v[0], word, err);
     if (matches(word, "ledger#x#", v)) return add_weighing(p, v[0], v[1], word, err);
     if (matches(word, "watch#", v)) return add_number(&p->watch, v[0], STEPS, word, err);
+    if (matches(word, "draft#", v)) return add_number(&p->draft, v[0], STEPS, word, err);
     if (matches(word, "busy#", v)) return add_number(&p->busy, v[0], STEPS, word, err);
     if (matches(word, "agents#", v)) return add_number(&p->agents, v[0], SEQS, word, err);
     if (strcmp(word, "resume") && strcmp(word, "load")) return add_test(p, word, false, err);

@@ -80,6 +80,30 @@ static void print_watched(const struct subject *s, int n, bool markdown, FILE *o
     table_close(&table, markdown, out);
 }
 
+static void print_drafts(const struct subject *s, int n, bool markdown, FILE *out)
+{
+    struct table table = {.head = {"model", "type", "test", "without drafts tok/s", "all right tok/s", "tokens a pass",
+                                   "ratio", "hardly any right tok/s", "drafts right", "ratio"}};
+    char name[24];
+    if (!table_open(&table, n)) return;
+    for (int i = 0; i < n; i++) {
+        const struct drafting *d = &s[i].drafting;
+        if (!d->there) continue;
+        cells *row = table_row(&table);
+        snprintf(name, sizeof name, "draft%d", s[i].plan->draft);
+        name_cells(&s[i], name, *row);
+        spread_cell(true, &d->rate[DRAFTED_RIGHT][0], d->noise, (*row)[3]);
+        for (int text = 0; text < DRAFTED; text++) {
+            const struct spread *rate = d->rate[text];
+            spread_cell(true, &rate[1], d->noise, (*row)[4 + 3 * text]);
+            snprintf((*row)[6 + 3 * text], CELL, "%.2f%s", rate[1].median / rate[0].median, star(d->noise));
+        }
+        snprintf((*row)[5], CELL, "%.1f", d->per_pass[DRAFTED_RIGHT]);
+        snprintf((*row)[8], CELL, "%d of %d", d->right[DRAFTED_WRONG], d->tried[DRAFTED_WRONG]);
+    }
+    table_close(&table, markdown, out);
+}
+
 static void print_waits(const struct subject *s, int n, bool markdown, FILE *out)
 {
     struct table table = {.head = {"model", "type", "test", "first token, known ms", "computed", "fresh ms", "computed",
@@ -131,6 +155,7 @@ void report_print(const struct options *o, const struct subject *s, int n, bool 
     print_sweep(s, n, with_peer, markdown, out);
     print_waits(s, n, markdown, out);
     print_watched(s, n, markdown, out);
+    print_drafts(s, n, markdown, out);
     fputs("Median (least-most) of the repetitions.  *: others used more than 8 % of a CPU meanwhile; compare\n"
           "nothing with it.  ~: the limits changed by a fifth meanwhile; its share and its goals say little.\n\n", out);
     print_weights(s, n, markdown, out);
