@@ -241,7 +241,7 @@ TEST(predicted_tokens_and_pages_of_a_turn_are_those_that_it_holds)
         t.e = ops->open(&(struct engine_config){.model = tiny_file(&model, CHATML, "predicted.gguf"), .ctx = CTX,
                                                 .template = -1, .kernels = shim_kern(kern_cpu()), .max_seqs = AGENTS,
                                                 .kern = {.threads = 1}, .max_rows = 64, .kv_type = KT_F16,
-                                                .pool_tokens = CTX * KERN_PAGE}, &err);
+                                                .pool_tokens = CTX * KERN_PAGE, .drafts = DRAFTS_NONE}, &err);
         CHECK_STR(err.text, "");
         shim.pass = look_at_pass;
         const struct engine_info *info = ops->info(t.e); /* a page of the figures is a page of the device */
