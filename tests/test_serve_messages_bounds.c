@@ -74,8 +74,6 @@ static const struct { const char *body; int status; const char *type, *text; } r
     {ANY ",'tool_choice':{'type':'any'}}", 400, "invalid_request_error", "tool_choice"},
     {ANY ",'tool_choice':{'type':'tool','name':'b'},'tools':[{'name':'a','input_schema':{}}]}", 400,
      "invalid_request_error", "tool_choice"},
-    {"{'max_tokens':5000,'messages':[" USER "]}", 400, "invalid_request_error",
-     "input length and `max_tokens` exceed context limit: "},
 };
 
 /* What changes nothing, and Claude Code says in each request. */
@@ -139,6 +137,64 @@ TEST(messages_that_are_too_long_are_told_in_the_words_that_clients_look_for)
         close(fd);
     }
     buf_free(&body);
+    CHECK_EQ(serve_end(), 130);
+}
+
+/* A body that begins so, with a message of so many words. */
+static const char *with_words(const char *front, int words)
+{
+    static struct buf body;
+    body.len = 0;
+    buf_printf(&body, "{%s'messages':[{'role':'user','content':'", front);
+    for (int i = 0; i < words; i++) buf_puts(&body, "a ");
+    buf_puts(&body, "'}]}");
+    return body.data;
+}
+
+static int prompt_tokens(int words)
+{
+    json_t *v = ask(COUNT_TOKENS, with_words("", words), 200);
+    const int n = (int)number_at(v, "input_tokens");
+    json_decref(v);
+    return n;
+}
+
+/* Why an answer that has no end of its own ended, and after how many tokens. */
+static void check_cut(int words, int most, bool stream, const char *why, int tokens)
+{
+    char front[80];
+    snprintf(front, sizeof front, "'max_tokens':%d,%s", most, stream ? "'stream':true," : "");
+    const char *body = with_words(front, words);
+    json_t *a = stream ? named_events(MESSAGES, body) : ask(MESSAGES, body, 200);
+    const json_t *end = stream ? json_array_get(a, json_array_size(a) - 2) : a;
+    CHECK_STR(text_at(end, stream ? "delta.stop_reason" : "stop_reason"), why);
+    CHECK_EQ(number_at(end, "usage.output_tokens"), tokens);
+    json_decref(a);
+}
+
+TEST(messages_that_may_be_longer_than_their_context_fill_it_and_say_so)
+{
+    enum { CTX = 256, LEAST = 64 };
+    static const char full[] = "model_context_window_exceeded", cut[] = "max_tokens";
+    SCRIPTED("{'answer': 'word after word ', 'end': false}\n", "--ctx", "256");
+    const int room = CTX - prompt_tokens(1);
+    for (int stream = 0; stream < 2; stream++) {
+        check_cut(1, 16384, stream, full, room);
+        check_cut(1, room + 1, stream, full, room);
+        check_cut(1, room, stream, cut, room); /* that was asked for */
+        check_cut(1, 20, stream, cut, 20);
+    }
+    int words = 1; /* more would leave too little */
+    while (prompt_tokens(words + 1) <= CTX - LEAST) words++;
+    check_cut(words, 128000, false, full, CTX - prompt_tokens(words));
+    check_cut(words + 1, 40, false, cut, 40); /* enough for who wants no more */
+    json_t *v = ask(MESSAGES, with_words("'max_tokens':128000,", words + 1), 400);
+    CHECK(strstr(text_at(v, "error.message"), "input length and `max_tokens` exceed context limit: ") != NULL);
+    json_decref(v);
+    CHECK_NEAR(metric("plimsoll:kv_tokens{state=\"reserved\"}"), 0, 0);
+    CHECK_EQ(serve_end(), 130);
+    SCRIPTED("{'answer': 'word after word ', 'end': false}\n", "--ctx", "512", "--pool", "128", "--parallel", "1");
+    check_cut(1, 16384, false, full, 128 - prompt_tokens(1)); /* the pool is what is full */
     CHECK_EQ(serve_end(), 130);
 }
 

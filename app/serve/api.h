@@ -73,7 +73,7 @@ struct api_ask {
     bool plain;        /* prompts are texts, or ids, and no messages */
     bool made;         /* root is what was made of the client's request, in other words than the client's */
     const char *load;  /* of Ollama's: nothing is asked, but that the model be loaded: "load", or "unload"; else NULL */
-    bool fills;        /* where max_tokens is 0: all that the context leaves */
+    bool fills;        /* where max_tokens is 0, or more than the context leaves: all that it leaves */
     bool stream, usage; /* usage: at a stream's end */
     struct msg *msgs;
     int n_msgs;

@@ -364,6 +364,7 @@ static int translate(struct api_ask *a, const struct api_model *m, struct api_er
     if (a->kind == API_RESPONSES) return api_from_responses(a, e);
     if (a->kind == API_OLLAMA_CHAT || a->kind == API_OLLAMA_GENERATE) return api_from_ollama(a, m, e);
     if (a->kind < API_ANTHROPIC) return 0;
+    a->fills = true; /* as their newer models do */
     json_t *chat = api_from_messages(a->root, a->kind == API_COUNT, m, e);
     json_decref(a->root);
     a->root = chat;

@@ -35,8 +35,8 @@ static const char *stopped_by(const struct job *j, const struct serve_parts *p)
 static void put_reason(const struct job *j, const struct serve_parts *p, json_t *o)
 {
     const char *stop = p->end == END_STOP && p->calls == 0 ? stopped_by(j, p) : NULL;
-    const char *reason = p->calls > 0 ? "tool_use" : p->end == END_LENGTH ? "max_tokens" : stop ? "stop_sequence"
-                         : "end_turn";
+    const char *cut = j->filled ? "model_context_window_exceeded" : "max_tokens";
+    const char *reason = p->calls > 0 ? "tool_use" : p->end == END_LENGTH ? cut : stop ? "stop_sequence" : "end_turn";
     json_object_set_new(o, "stop_reason", json_string(reason));
     json_object_set_new(o, "stop_sequence", stop ? api_text(stop, strlen(stop)) : json_null());
 }

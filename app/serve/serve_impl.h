@@ -8,6 +8,7 @@
 
 enum {
     SERVE_ANSWER = 1024,      /* tokens of an answer whose request does not say how many */
+    SERVE_ROOM = 64,          /* the least that a context has to leave for one that wants more than it leaves */
     SERVE_CONNECTIONS = 960,
     SERVE_SILENT = 15,        /* seconds that a connection may neither say nor take anything */
     SERVE_PATIENCE = 60,      /* seconds that a request may take to come */
@@ -94,6 +95,7 @@ struct job {
     int id, agent;           /* in the engine */
     const struct answer *ans; /* NULL: the engine has it no more */
     int n_prompt, max_tokens;
+    bool filled;             /* max_tokens is what the context leaves, and less than was asked for */
     char name[48];           /* "chatcmpl-..." */
     int64_t created;
     double start, first, said; /* first: 0 until there was a token */

@@ -283,16 +283,20 @@ static void let_go(struct job *lead)
 
 /* ---------------------------------------------------------------- answers, one after another */
 
-/* Tokens of an answer whose request does not say how many. */
-static int usual_length(const struct serve *s, const struct api_ask *ask, int n_prompt)
+/* The most tokens that an answer may have.  Where that is all that there is room for it is promised like any other
+ * length; with next to no room nothing is made less, and the request is refused with its figures: its client is to
+ * trim, and not to go on with a few words. */
+static int longest_answer(const struct serve *s, const struct api_ask *ask, int n_prompt)
 {
     const int64_t usual = s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER;
     const int64_t left = (int64_t)s->a->info->ctx - n_prompt;
     struct engine_snapshot now;
-    if (ask->max_tokens > 0 || ask->scores) return ask->max_tokens;
+    if (ask->scores || (ask->max_tokens > 0 && !ask->fills)) return ask->max_tokens;
     if (!ask->fills) return (int)MAX(1, MIN(usual, left));
     s->a->ops->snapshot(s->a->engine, &now);
-    return MAX(1, engine_longest(s->a->info, now.pool_tokens) - n_prompt);
+    const int room = engine_longest(s->a->info, now.pool_tokens) - n_prompt;
+    if (ask->max_tokens == 0) return MAX(1, room);
+    return room < SERVE_ROOM ? ask->max_tokens : MIN(ask->max_tokens, room);
 }
 
 /* The prompt that its answer repeats: a vocabulary may have put a blank in front of a text. */
@@ -321,7 +325,8 @@ static int give(struct job *lead, struct api_error *e)
     if (!bad && lead->repeats) keep_prompt(j, &ids);
     if (!bad && j->prompt.failed) bad = api_fail(e, 500, "no_memory", NULL, "no memory for the request");
     if (!bad) {
-        j->max_tokens = usual_length(s, lead->ask, j->n_prompt);
+        j->max_tokens = longest_answer(s, lead->ask, j->n_prompt);
+        j->filled = j->max_tokens < lead->ask->max_tokens;
         bad = submit(s, j, &ids, e);
     }
     ids_free(&ids);
@@ -356,7 +361,7 @@ static int check_lengths(const struct job *lead, struct api_error *e)
         int n, bad = count_prompt(s, ask, i, &ids, &n, e);
         ids_free(&ids);
         if (bad) return -1;
-        const int most = usual_length(s, ask, n);
+        const int most = longest_answer(s, ask, n);
         if ((int64_t)n + most <= engine_longest(s->a->info, now.pool_tokens)) continue;
         never_fits(s, n, most, e);
         snprintf(e->param, sizeof e->param, "prompt[%d]", i / lead->each);
