@@ -196,7 +196,8 @@ TEST(ollama_answers_end_where_their_options_say)
 {
     SCRIPTED("{'answer': 'One two three END four'}\n{'answer': 'One two three END four'}\n"
              "{'answer': 'word after word ', 'end': false}\n{'answer': 'word after word ', 'end': false}\n"
-             "{'answer': 'word after word ', 'end': false}\n", "--ctx", "256", "-n", "20");
+             "{'answer': 'word after word ', 'end': false}\n{'answer': 'word after word ', 'end': false}\n",
+             "--ctx", "256", "-n", "20");
     json_t *m = ask(CHAT, ANY ",'stream':false,'options':{'stop':'END'}}", 200);
     CHECK_STR(text_at(m, "message.content"), "One two three ");
     CHECK_STR(text_at(m, "done_reason"), "stop");
@@ -204,7 +205,7 @@ TEST(ollama_answers_end_where_their_options_say)
     m = ask(CHAT, ANY ",'stream':false,'options':{'stop':['zzz','three']}}", 200);
     CHECK_STR(text_at(m, "message.content"), "One two ");
     json_decref(m);
-    static const char *const rooms[] = {"", "'num_predict':-1", "'num_predict':-2"};
+    static const char *const rooms[] = {"", "'num_predict':-1", "'num_predict':-2", "'num_predict':5000"};
     for (size_t i = 0; i < COUNT_OF(rooms); i++) { /* nothing said: as the server was started */
         struct buf body = {0};
         buf_printf(&body, ANY ",'stream':false,'options':{%s}}", rooms[i]);

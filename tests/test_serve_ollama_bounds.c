@@ -109,6 +109,8 @@ TEST(ollama_is_told_whether_a_model_thinks_and_has_tools)
 
 /* ---------------------------------------------------------------- what is refused */
 
+#define FOUR(text) text text text text
+#define LONG FOUR(FOUR(FOUR(FOUR("ship ship ")))) /* more than 512 tokens */
 static const struct refusal {
     const char *path, *body;
     int status;
@@ -156,7 +158,8 @@ static const struct refusal {
     {CHAT, ANY ",'options':{'num_ctx':'x'}}", 400, "options.num_ctx is to be a whole number"},
     {CHAT, ANY ",'options':{'num_predict':1.5}}", 400, "options.num_predict is to be a whole number"},
     {CHAT, ANY ",'options':{'num_predict':9999999999}}", 400, "options.num_predict is to be at most"},
-    {CHAT, ANY ",'options':{'num_predict':5000}}", 400, "maximum context length is 512 tokens"},
+    {CHAT, "{'messages':[{'role':'user','content':'" LONG "'}],'options':{'num_predict':5000}}", 400,
+     "maximum context length is 512 tokens"},
     {CHAT, ANY ",'options':{'temperature':'hot'}}", 400, "temperature is to be a number"},
     {CHAT, ANY ",'options':{'repeat_penalty':0}}", 400, "repeat_penalty: "},
     {CHAT, ANY ",'options':{'repeat_last_n':0.5}}", 400, "repeat_last_n is to be a whole number; 0 is none"},

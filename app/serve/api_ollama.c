@@ -201,7 +201,7 @@ static int put_prompt(struct api_ask *a, json_t *out, struct api_error *e)
 enum option_how {
     COPIED, /* a chat has it */
     READ,   /* put_option() knows what it is */
-    HINT,   /* about the machine, or about what is done where a context is full, which does not happen here */
+    HINT,   /* about the machine, or about what is forgotten where a context is full: nothing is here */
     ONLY    /* that value, which changes nothing */
 };
 
@@ -223,7 +223,8 @@ static const struct option {
     {"penalize_newline", ONLY, NULL, 1}, {"vocab_only", ONLY, NULL, 0}, {"embedding_only", ONLY, NULL, 0},
 };
 
-/* seed: below 0 is another each time.  num_predict: below 1 is as many as there is room for. */
+/* seed: below 0 is another each time.  num_predict: below 1 is as many as there is room for, and so is more than that;
+ * Ollama refuses none, and done_reason says that it was cut. */
 static int put_number(struct api_ask *a, const char *name, json_t *v, const struct api_model *m, json_t *out,
                       struct api_error *e)
 {
@@ -242,7 +243,7 @@ static int put_number(struct api_ask *a, const char *name, json_t *v, const stru
     }
     if (n > most)
         return api_fail(e, 400, "invalid_value", where, "%s is to be at most %lld", where, (long long)most);
-    a->fills = n <= 0;
+    a->fills = true;
     return n > 0 && json_object_set_new(out, "max_tokens", json_integer(n)) ? no_memory(e) : 0;
 }
 
@@ -360,7 +361,7 @@ static const struct field {
     {"system", GENERATE, NULL}, {"raw", GENERATE, NULL}, {"stream", BOTH, NULL}, {"format", BOTH, NULL},
     {"options", BOTH, NULL}, {"think", BOTH, NULL}, {"keep_alive", BOTH, NULL}, {"logprobs", BOTH, NULL},
     {"top_logprobs", BOTH, NULL},
-    /* What to do with a prompt or an answer that is too long: here both are refused before they begin. */
+    /* What to do where a context is full: here a prompt is refused before that, and an answer ends. */
     {"truncate", BOTH, NULL}, {"shift", BOTH, NULL},
     {"images", GENERATE, "only texts are read here; leave it out"},
     {"suffix", GENERATE, "nothing is filled in before a text here; leave it out"},

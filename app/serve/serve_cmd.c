@@ -47,8 +47,8 @@ void serve_help(struct buf *out)
     buf_printf(out,
                "A request is admitted only if it can finish, or waits, or is refused: 400 context_length_exceeded (it\n"
                "can never fit: trim), 429 server_busy (try again: Retry-After).  An answer has the tokens that the\n"
-               "request asks for, else -n or %d; where /v1/messages asks for more than the context leaves, what it\n"
-               "leaves.  A client that leaves gives its memory back at once.\n"
+               "request asks for, else -n or %d; where /v1/messages or Ollama's ask for more than the context\n"
+               "leaves, what it leaves.  A client that leaves gives its memory back at once.\n"
                "\n", SERVE_ANSWER);
     buf_puts(out,
              "FLAGS are plimsoll's own (plimsoll --help): --parallel says how many requests run at once (8), --ctx\n"
