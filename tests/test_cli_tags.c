@@ -248,18 +248,21 @@ TEST(serve_tags_are_json_where_a_grammar_holds)
 #define JSON "<tool_call>{\\'name\\':\\'f\\',\\'arguments\\':{\\'s\\':\\'b\\'}}</tool_call>"
 #define STRICT(strict) ANY ",'tools':[{'type':'function','function':{'name':'f','strict':" strict ",'parameters':" \
                        "{'type':'object','properties':{'s':{'type':'string'}},'required':['s']}}}]"
-    serve(false, SAYS(JSON) SAYS(JSON) SAYS(JSON) SAYS(CALLS("f", P("s", "b"))) SAYS(CALLS("f", P("s", "b"))));
+    serve(false, SAYS(JSON) SAYS(JSON) SAYS(JSON) SAYS(CALLS("f", P("s", "b"))) SAYS(JSON)
+          SAYS(CALLS("f", P("s", "b"))));
     static const char *const held[] = {STRICT("true") "}", STRICT("false") ",'tool_choice':'required'}",
                                        STRICT("false") ",'tool_choice':{'type':'function','function':{'name':'f'}}}",
-                                       STRICT("false") "}"};
-    long long tokens[4];
-    for (size_t i = 0; i < 4; i++) {
+                                       STRICT("false") "}",
+                                       STRICT("false") ",'tool_choice':{'type':'allowed_tools','allowed_tools':{'mode':"
+                                       "'auto','tools':[{'type':'function','function':{'name':'f'}}]}}}"};
+    long long tokens[COUNT_OF(held)];
+    for (size_t i = 0; i < COUNT_OF(held); i++) {
         json_t *a = ask(CHAT, held[i], 200);
         CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.arguments"), "{\"s\":\"b\"}");
         tokens[i] = number_at(a, "usage.prompt_tokens");
         json_decref(a);
     }
-    CHECK(tokens[1] < tokens[3] && tokens[2] == tokens[1]);
+    CHECK(tokens[1] < tokens[3] && tokens[2] == tokens[1] && tokens[4] == tokens[1]);
     json_decref(ask(CHAT, held[0], 400)); /* none in tags comes out */
     CHECK_EQ(serve_end(), 130);
 }

@@ -197,6 +197,69 @@ TEST(calls_and_forms_are_held_to_together)
     json_decref(a);
 }
 
+/* Which tools are called in 8 answers to it. */
+static void check_allowed(const char *said, const char *mode, const char *first, const char *second, int least)
+{
+#define MAY "{'type':'function','function':{'name':'%s'}}"
+#define SHAPED(name) "{'type':'function','function':{'name':'" name "','parameters':{'type':'object','properties':"    \
+                     "{'x':{'type':'string','maxLength':20}},'required':['x']}}}"
+    json_t *a = asked(200, "{'messages':[{'role':'user','content':'%s'}],'n':8,"
+                      "'max_tokens':200,'tools':[" SHAPED("calculator") "," SHAPED("read") "," SHAPED("list") "],"
+                      "'tool_choice':{'type':'allowed_tools','allowed_tools':{'mode':'%s','tools':[" MAY "," MAY
+                      "]}}}", said, mode, first, second);
+    int calls = 0;
+    for (int i = 0; i < 8; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "choices.%d.message.tool_calls.0.function.name", i);
+        const char *name = text_at(a, path);
+        calls += name != NULL;
+        if (name && strcmp(name, first) != 0 && strcmp(name, second) != 0)
+            check_fail(__FILE__, __LINE__, "%s was called, of %s and %s", name, first, second);
+    }
+    CHECK(calls >= least);
+    json_decref(a);
+}
+
+TEST(calls_are_of_those_tools_that_are_allowed)
+{
+    SERVE("--temp", "1.5", "--seed", "7");
+    check_allowed("What is 17 * 3? Please use the calculator.", "auto", "calculator", "calculator", 8);
+    check_allowed("What is 17 * 3? Please use the calculator.", "auto", "read", "list", 1);
+    check_allowed("Hello!", "required", "read", "list", 8);
+    CHECK_EQ(serve_end(), 130);
+    /* Parameters that no grammar can say: held to the names that are allowed. */
+#define ALLOWED(mode) "'tool_choice':{'type':'allowed_tools','allowed_tools':{'mode':'" mode "','tools':[" \
+                      "{'type':'function','function':{'name':'list'}}]}}"
+    SCRIPTED("{'answer':'" WRITTEN("read", "a") "'}\n{'answer':'" WRITTEN("read", "a") "'}\n{'answer':'" WRITTEN("list",
+             "b") "'}\n{'answer':'y'}\n{'answer':'y'}\n");
+    long long tokens[2];
+    json_t *a = asked(200, "{'messages':[" USER "],'max_tokens':200" TOOLS "}");
+    CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.name"), "read");
+    json_decref(a);
+    json_decref(asked(400, "{'messages':[" USER "],'max_tokens':200," ALLOWED("auto") TOOLS "}"));
+    a = asked(200, "{'messages':[" USER "],'max_tokens':200," ALLOWED("auto") TOOLS "}");
+    CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.name"), "list");
+    json_decref(a);
+    for (int i = 0; i < 2; i++) { /* the model is told of all */
+        a = asked(200, "{'messages':[" USER "],'max_tokens':1%s" TOOLS "}", i ? "," ALLOWED("auto") : "");
+        tokens[i] = number_at(a, "usage.prompt_tokens");
+        json_decref(a);
+    }
+    CHECK_EQ(tokens[0], tokens[1]);
+    static const char *const bad[] = {
+        "{'mode':'any','tools':[{'type':'function','function':{'name':'list'}}]}", "{'mode':'auto','tools':[]}",
+        "{'mode':'auto','tools':[{'type':'function','function':{'name':'other'}}]}", "{'mode':'auto'}", "1",
+        "{'mode':'auto','tools':[{'type':'custom','function':{'name':'list'}}]}", "{'mode':'auto','tools':[1]}",
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        a = asked(400, "{'messages':[" USER "],'tool_choice':{'type':'allowed_tools','allowed_tools':%s}" TOOLS "}",
+                  bad[i]);
+        CHECK(strncmp(text_at(a, "error.message"), "tool_choice.allowed_tools is to be {", 36) == 0);
+        json_decref(a);
+    }
+    CHECK_EQ(serve_end(), 130);
+}
+
 /* Tools by the dozen: a call that must come is one of them. */
 TEST(many_tools_are_no_reason_to_refuse_a_call)
 {

@@ -235,6 +235,13 @@ TEST(responses_come_in_the_schema_that_was_asked_for)
     CHECK_STR(text_at(a, "output.0.type"), "function_call"); /* and no message before it */
     CHECK_STR(text_at(a, "tool_choice.name"), "calculator");
     json_decref(a);
+    a = ask(RESPONSES, "{'tools':[" READ ",{'type':'function','name':'calculator','parameters':{'type':'object',"
+            "'properties':{'expression':{'type':'string'}},'required':['expression']}}],'temperature':0,'input':"
+            "'What is 17 * 3?','tool_choice':{'type':'allowed_tools','mode':'required','tools':[{'type':'function',"
+            "'name':'read'}]}}", 200);
+    CHECK_STR(text_at(a, "output.0.name"), "read");
+    CHECK_STR(text_at(a, "tool_choice.tools.0.name"), "read");
+    json_decref(a);
     CHECK_EQ(serve_end(), 130);
 }
 
@@ -406,6 +413,12 @@ static const struct {
     {"{" X ",'tool_choice':'required'}", 400, "invalid_value", "tool_choice"},
     {"{" X ",'tools':[" READ "],'tool_choice':{'type':'function','name':'other'}}", 400, "invalid_value",
      "tool_choice"},
+    {"{" X ",'tools':[" READ "],'tool_choice':{'type':'allowed_tools','mode':'auto','tools':[{'type':'function',"
+     "'name':'other'}]}}", 400, "invalid_value", "tool_choice"},
+    {"{" X ",'tools':[" READ "],'tool_choice':{'type':'allowed_tools','mode':'none','tools':[{'type':'function',"
+     "'name':'read'}]}}", 400, "invalid_value", "tool_choice"},
+    {"{" X ",'tools':[" READ "],'tool_choice':{'type':'allowed_tools','mode':'auto','tools':[]}}", 400,
+     "invalid_value", "tool_choice"},
     {"{'input':['x']}", 400, "invalid_type", "input[0]"},
     {ITEM("{'type':'item_reference','id':'msg_1'}"), 400, "unsupported_value", "input[1]"},
     {ITEM("{'type':'web_search_call'}"), 400, "unsupported_value", "input[1]"},

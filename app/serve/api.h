@@ -55,7 +55,7 @@ struct api_model {
     int n_stop;
 };
 
-enum api_choice { API_AUTO, API_NONE, API_REQUIRED, API_NAMED }; /* tool_choice */
+enum api_choice { API_AUTO, API_NONE, API_REQUIRED }; /* tool_choice */
 
 enum { API_MESSAGES = 4096, API_TOOLS = 128, API_CALLS = 16, API_CALL_ID = 30, API_NAME = 64, API_CHOICES = 128 };
 
@@ -92,7 +92,7 @@ struct api_ask {
     int top_n;
     json_t *tools;     /* (of root) NULL: none */
     enum api_choice choice;
-    const char *named; /* the tool that must be called */
+    json_t *allowed;   /* names of the tools that may be called, and no others of those above; NULL: all */
     bool one_call;     /* parallel_tool_calls: false */
     bool strict;       /* a tool asked for it: without its grammar the request is refused */
     struct buf schema; /* of a grammar: of its calls, or of the whole answer; empty: none */
@@ -161,6 +161,7 @@ int api_read_tools(struct api_ask *a, struct api_error *e); /* and tool_choice *
 void api_put_tools(const struct api_ask *a, const struct api_model *m, struct buf *out);
 const char *api_tool_name(const json_t *tool); /* of a call too; "": it has none */
 bool api_is_name(const char *s);               /* of a tool */
+bool api_may_call(const struct api_ask *a, const char *name);
 /* api_format.c: whether the answer is to have a form, and which; behind the tools. */
 bool api_wants_form(const json_t *root);
 int api_read_format(struct api_ask *a, struct api_error *e);
@@ -193,7 +194,7 @@ void api_own_words(const struct api_ask *a, struct api_error *e);
 /* api_begun.c: whether the last message is to be gone on with (a->goes_on); once all is read, whether it can be. */
 int api_read_begun(struct api_ask *a, struct api_error *e);
 int api_check_begun(struct api_ask *a, const struct api_model *m, struct api_error *e);
-/* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema.
+/* api_schema.c: the schema of one call of those tools that may be called, or of response_format, into a->schema.
  * References to definitions are put in place (app/schema.h), some times inside each other where they refer to
  * themselves, and where nobody asked for strictness a form or range that no grammar can say (format, pattern, minimum,
  * ...) is left out. */

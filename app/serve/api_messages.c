@@ -426,9 +426,10 @@ static struct api_model told_in_json(const struct api_model *m)
  * JSON). */
 static bool is_held(const struct api_ask *a, const struct api_model *m)
 {
+    const bool bound = a->strict || a->allowed;
     if (forms_in_tags(m->calls) || forms_in_python(m->calls))
-        return a->strict || a->choice >= API_REQUIRED || api_wants_form(a->root);
-    return a->strict && a->choice < API_REQUIRED && m->calls != FORM_CALLS_OWN && m->calls != FORM_CALLS_HARMONY;
+        return bound || a->choice == API_REQUIRED || api_wants_form(a->root);
+    return bound && a->choice != API_REQUIRED && m->calls != FORM_CALLS_OWN && m->calls != FORM_CALLS_HARMONY;
 }
 
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,

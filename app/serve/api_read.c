@@ -392,6 +392,7 @@ void api_free(struct api_ask *a)
     json_decref(a->root);
     json_decref(a->numbers);
     json_decref(a->names);
+    json_decref(a->allowed);
     json_decref(a->echo);
     free(a->msgs);
     json_decref(a->prompts);

@@ -303,28 +303,59 @@ static int put_tools(const json_t *root, json_t *chat, struct api_error *e)
     return 0;
 }
 
+static bool has_tool(const json_t *root, const json_t *named)
+{
+    const json_t *t;
+    size_t i;
+    json_array_foreach(json_object_get(root, "tools"), i, t)
+        if (strcmp(api_text_in(named, "type"), "function") == 0 &&
+            strcmp(api_text_in(named, "name"), api_text_in(t, "name")) == 0)
+            return true;
+    return false;
+}
+
+/* As a chat has it; NULL: no memory. */
+static json_t *tool_of(const json_t *named)
+{
+    return json_pack("{s:s, s:{s:O}}", "type", "function", "function", "name", json_object_get(named, "name"));
+}
+
+static int put_allowed(const json_t *root, const json_t *c, json_t *chat, struct api_error *e)
+{
+    static const char key[] = "tool_choice";
+    const json_t *list = json_object_get(c, "tools"), *one;
+    const char *mode = api_text_in(c, "mode");
+    bool good = json_array_size(list) > 0 && (strcmp(mode, "auto") == 0 || strcmp(mode, "required") == 0);
+    size_t i;
+    if (only(c, "type mode tools", key, e)) return -1;
+    json_array_foreach(list, i, one)
+        good = good && has_tool(root, one);
+    if (!good)
+        return api_fail(e, 400, "invalid_value", key, "tool_choice of allowed_tools is to have a mode, \"auto\" or "
+                        "\"required\", and tools: [{\"type\": \"function\", \"name\": one of tools}, ...]");
+    json_t *made = json_array();
+    json_array_foreach(list, i, one)
+        json_array_append_new(made, tool_of(one));
+    json_object_set_new(chat, key, json_pack("{s:s, s:{s:s, s:o}}", "type", "allowed_tools", "allowed_tools", "mode",
+                                             mode, "tools", made));
+    return json_object_get(chat, key) ? 0 : no_memory(e);
+}
+
 static int put_choice(const json_t *root, json_t *chat, struct api_error *e)
 {
     json_t *c = json_object_get(root, "tool_choice");
-    const json_t *tools = json_object_get(root, "tools"), *t;
     const char *word = api_text_of(c);
-    size_t i;
     if (!api_is_given(c)) return 0;
     if (word && (strcmp(word, "auto") == 0 || strcmp(word, "none") == 0 ||
-                 (strcmp(word, "required") == 0 && json_array_size(tools) > 0))) {
+                 (strcmp(word, "required") == 0 && json_array_size(json_object_get(root, "tools")) > 0))) {
         json_object_set(chat, "tool_choice", c);
         return 0;
     }
-    json_array_foreach(tools, i, t) {
-        if (!json_is_object(c) || strcmp(api_text_in(c, "type"), "function") != 0 ||
-            strcmp(api_text_in(c, "name"), api_text_in(t, "name")) != 0)
-            continue;
-        json_object_set_new(chat, "tool_choice", json_pack("{s:s, s:{s:O}}", "type", "function", "function", "name",
-                                                           json_object_get(t, "name")));
-        return 0;
-    }
+    if (strcmp(api_text_in(c, "type"), "allowed_tools") == 0) return put_allowed(root, c, chat, e);
+    if (has_tool(root, c)) return json_object_set_new(chat, "tool_choice", tool_of(c)) ? no_memory(e) : 0;
     return api_fail(e, 400, "invalid_value", "tool_choice", "tool_choice is to be \"auto\", \"none\", \"required\" "
-                    "(with tools) or {\"type\": \"function\", \"name\": one of tools}");
+                    "(with tools), {\"type\": \"function\", \"name\": one of tools} or {\"type\": \"allowed_tools\", "
+                    "\"mode\": ..., \"tools\": [...]}");
 }
 
 /* ---------------------------------------------------------------- the form of an answer */

@@ -112,7 +112,7 @@ static json_t *calls_inside(const struct api_ask *a, enum leaves leaves, int ins
     *recursive = false;
     json_array_foreach(a->tools, i, t) {
         const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
-        if (a->choice == API_NAMED && strcmp(name, a->named) != 0) continue;
+        if (!api_may_call(a, name)) continue;
         json_t *made = call_of(t, leaves, inside, &r);
         *recursive |= r.recursive;
         if (made && json_array_append_new(one_of, made) == 0) continue;
@@ -143,7 +143,7 @@ static json_t *loose_calls(const struct api_ask *a)
     size_t i;
     json_array_foreach(a->tools, i, t) {
         json_t *name = json_object_get(json_object_get(t, "function"), "name");
-        if (a->choice != API_NAMED || strcmp(json_string_value(name), a->named) == 0) json_array_append(names, name);
+        if (api_may_call(a, json_string_value(name))) json_array_append(names, name);
     }
     return json_pack("{s:s, s:[s,s], s:{s:{s:o}, s:{s:s, s:o}}}", "type", "object", "required", "name", "arguments",
                      "properties", "name", "enum", names, "arguments", "type", "object", "additionalProperties",
@@ -152,12 +152,13 @@ static json_t *loose_calls(const struct api_ask *a)
 
 int api_schema_of_calls(struct api_ask *a, struct api_error *e)
 {
-    a->whole = a->choice == API_REQUIRED || a->choice == API_NAMED;
+    a->whole = a->choice == API_REQUIRED;
     if (!a->strict && keep(&a->looser, loose_calls(a), "tools", e)) return -1;
     json_t *made = calls_of(a, LEAVES_UNHELD, e);
     if (made && keep(&a->schema, made, "tools", e)) return -1;
     if (made) return a->strict ? 0 : keep_coarse(a, calls_of(a, LEAVES_FINER, e), e);
     if (a->strict) return -1;
     *e = (struct api_error){0};
-    return a->whole ? keep(&a->schema, loose_calls(a), "tools", e) : 0; /* held to the names alone, or to nothing */
+    const bool named = a->whole || a->allowed; /* held to the names alone, else to nothing */
+    return named ? keep(&a->schema, loose_calls(a), "tools", e) : 0;
 }

@@ -43,11 +43,58 @@ static int check_tool(struct api_ask *a, size_t i, const json_t *t, struct api_e
     return 0;
 }
 
-/* "auto", "none", "required", or the one that is to be called. */
+static bool has_tool(const struct api_ask *a, const char *name)
+{
+    const json_t *t;
+    size_t i;
+    json_array_foreach(a->tools, i, t)
+        if (*name && strcmp(api_tool_name(t), name) == 0) return true;
+    return false;
+}
+
+bool api_may_call(const struct api_ask *a, const char *name)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach(a->allowed, i, one)
+        if (strcmp(json_string_value(one), name) == 0) return true;
+    return !a->allowed;
+}
+
+/* One more that may be called. */
+static int allow(struct api_ask *a, const json_t *call, struct api_error *e)
+{
+    if (!a->allowed) a->allowed = json_array();
+    if (json_array_append_new(a->allowed, json_string(api_tool_name(call))) == 0) return 0;
+    return api_fail(e, 500, "no_memory", "tool_choice", "no memory for tool_choice");
+}
+
+/* {"mode": ..., "tools": [...]}: some of the tools.  The model is told of all of them, so that what comes before its
+ * answer stays the same whichever these are. */
+static int read_allowed(struct api_ask *a, const json_t *c, struct api_error *e)
+{
+    static const char key[] = "allowed_tools", where[] = "tool_choice.allowed_tools";
+    const json_t *o = json_object_get(c, key), *list = json_object_get(o, "tools"), *one;
+    const char *mode = api_text_in(o, "mode");
+    size_t i;
+    bool good = json_array_size(list) > 0 && (strcmp(mode, "auto") == 0 || strcmp(mode, "required") == 0);
+    json_array_foreach(list, i, one)
+        good = good && strcmp(api_text_in(one, "type"), "function") == 0 && has_tool(a, api_tool_name(one));
+    if (!good)
+        return api_fail(e, 400, "invalid_value", "tool_choice", "%s is to be {\"mode\": \"auto\" or \"required\", "
+                        "\"tools\": [{\"type\": \"function\", \"function\": {\"name\": one of tools}}, ...]}", where);
+    if (api_check_keys(c, "type", key, false, "tool_choice", e) || api_check_keys(o, "mode", "tools", false, where, e))
+        return -1;
+    json_array_foreach(list, i, one)
+        if (allow(a, one, e)) return -1;
+    if (mode[0] == 'r') a->choice = API_REQUIRED;
+    return 0;
+}
+
+/* "auto", "none", "required", the one that is to be called, or those that may be. */
 static int read_choice(struct api_ask *a, struct api_error *e)
 {
-    const json_t *c = json_object_get(a->root, "tool_choice"), *t;
-    size_t i;
+    const json_t *c = json_object_get(a->root, "tool_choice");
     if (!c || json_is_null(c)) return 0;
     const char *word = json_is_string(c) ? json_string_value(c) : "";
     if (strcmp(word, "auto") == 0) return 0;
@@ -55,18 +102,15 @@ static int read_choice(struct api_ask *a, struct api_error *e)
         a->choice = API_NONE;
         return 0;
     }
-    if (strcmp(word, "required") == 0 && a->tools) {
+    if (strcmp(api_text_in(c, "type"), "allowed_tools") == 0) return read_allowed(a, c, e);
+    const bool named = json_is_object(c) && has_tool(a, api_tool_name(c));
+    if (named || (strcmp(word, "required") == 0 && a->tools)) {
         a->choice = API_REQUIRED;
-        return 0;
+        return named ? allow(a, c, e) : 0;
     }
-    json_array_foreach(a->tools, i, t) {
-        if (!json_is_object(c) || strcmp(api_tool_name(c), api_tool_name(t)) != 0) continue;
-        a->choice = API_NAMED;
-        a->named = api_tool_name(t);
-        return 0;
-    }
-    return api_fail(e, 400, "invalid_value", "tool_choice", "tool_choice is to be \"auto\", \"none\", \"required\" or "
-                    "{\"type\": \"function\", \"function\": {\"name\": one of tools}}");
+    return api_fail(e, 400, "invalid_value", "tool_choice", "tool_choice is to be \"auto\", \"none\", \"required\", "
+                    "{\"type\": \"function\", \"function\": {\"name\": one of tools}} or {\"type\": "
+                    "\"allowed_tools\", \"allowed_tools\": {...}}");
 }
 
 int api_read_tools(struct api_ask *a, struct api_error *e)

@@ -88,13 +88,13 @@ static int count_prompt(const struct serve *s, const struct api_ask *ask, int in
 }
 
 /* Parameters that no grammar can hold a call to: where nobody asked for that it is held to less of them; one that must
- * come to the tools' names, and else it is only hoped for. */
+ * come, or may be of some tools alone, to the tools' names, and else it is only hoped for. */
 static int submit_held(struct serve *s, struct request *r, struct request_grammar *g, struct api_ask *ask, int *id,
                        struct err *err)
 {
     struct buf *less[] = {&ask->coarse, &ask->looser};
     int code = s->a->ops->submit(s->a->engine, r, id, err);
-    for (int i = 0; i < (ask->whole ? 2 : 1); i++) {
+    for (int i = 0; i < (ask->whole || ask->allowed ? 2 : 1); i++) {
         if (code != ENGINE_BAD_REQUEST || !r->grammar || less[i]->len == 0) continue;
         g->schema = less[i]->data;
         g->n_schema = less[i]->len;
@@ -104,7 +104,7 @@ static int submit_held(struct serve *s, struct request *r, struct request_gramma
         ask->schema = *less[i];
         *less[i] = (struct buf){0};
     }
-    if (code != ENGINE_BAD_REQUEST || !r->grammar || ask->whole || ask->strict) return code;
+    if (code != ENGINE_BAD_REQUEST || !r->grammar || ask->whole || ask->strict || ask->allowed) return code;
     r->grammar = NULL;
     code = s->a->ops->submit(s->a->engine, r, id, err);
     if (code == 0) buf_free(&ask->schema);
