@@ -48,6 +48,9 @@ static const struct {
     {"{" USER ",'verbosity':'low'}", 400, "unsupported_value", "verbosity"},
     {"{" USER ",'modalities':['text','audio']}", 400, "unsupported_value", "modalities"},
     {"{" USER ",'tools':[{'type':'function','function':{'name':'a b'}}]}", 400, "invalid_value", "tools[0]"},
+    {"{" USER ",'functions':[{'name':'f','parameters':{}}],'function_call':'auto'}", 400, "unsupported_value",
+     "functions"},
+    {"{" USER ",'function_call':{'name':'f'}}", 400, "unsupported_value", "function_call"},
     {"{" USER ",'tool_choice':'required'}", 400, "invalid_value", "tool_choice"},
     {"{" USER ",'response_format':{'type':'grammar'}}", 400, "unsupported_value", "response_format"},
     {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'strict':true,'schema':{'type':'string',"
@@ -72,8 +75,19 @@ TEST(serve_refuses_by_name_and_goes_on)
         CHECK(strlen(text) > 5 && !strchr(text, '\n') && !strstr(text, "429") && !strstr(text, "Request too large"));
         json_decref(v);
     }
-    json_t *v = ask(CHAT, "{" USER ",'max_tokens':5,'verbosity':'medium','modalities':['text']}", 200);
+    json_t *v = ask(CHAT, "{" USER ",'max_tokens':5,'verbosity':'medium','modalities':['text'],'functions':null}", 200);
     json_decref(v);
+    static const struct { const char *body, *instead; } older[] = {
+        {"{" USER ",'functions':[{'name':'f','parameters':{}}]}", "the older form of tools, "},
+        {"{" USER ",'function_call':'auto'}", "the older form of tool_choice, "},
+        {"{'messages':[{'role':'function','name':'f','content':'x'}]}", "tool_call_id"},
+        {"{'messages':[{'role':'assistant','function_call':{'name':'f','arguments':''}}]}", "say it as tool_calls"},
+    };
+    for (size_t i = 0; i < COUNT_OF(older); i++) {
+        v = ask(CHAT, older[i].body, 400);
+        CHECK(strstr(text_at(v, "error.message"), older[i].instead) != NULL);
+        json_decref(v);
+    }
     CHECK_NEAR(metric("plimsoll:requests_refused_total{reason=\"context\"}"), 1, 0);
     CHECK_EQ(serve_end(), 130);
 }

@@ -357,8 +357,9 @@ static int put_message(struct api_ask *a, const struct api_model *m, const struc
     snprintf(where, sizeof where, "messages[%zu].role", i);
     while (json_is_string(role) && k < COUNT_OF(roles) && strcmp(json_string_value(role), roles[k]) != 0) k++;
     if (!json_is_string(role) || k == COUNT_OF(roles))
-        return api_fail(e, 400, "invalid_value", where, "%s is to be system, developer, user, assistant or tool",
-                        where);
+        return api_fail(e, 400, "invalid_value", where, "%s is to be system, developer, user, assistant or tool%s",
+                        where, strcmp(api_text_in(msg, "role"), "function") == 0 ? " (which function was once, and has "
+                        "the tool_call_id of its call)" : "");
     if (check_message(msg, i, e)) return -1;
     if (role_is[k] == ROLE_TOOL) return put_result(a, m, messages, i, e);
     const bool begun = a->goes_on && i + 1 == json_array_size(messages);

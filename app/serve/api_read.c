@@ -278,7 +278,8 @@ static int read_choices(struct api_ask *a, struct api_error *e)
 /* ---------------------------------------------------------------- fields */
 
 enum { CHAT = 1, COMPLETION = 2, BOTH = CHAT | COMPLETION };
-enum { READ, PASSED, OFF, FIXED }; /* read; passed over; only as false, null or empty; only as it is anyhow */
+/* Read; passed over; only as false, null or empty; only as it is anyhow; not read, since another has its place. */
+enum { READ, PASSED, OFF, FIXED, OLDER };
 
 static const struct field {
     const char *name;
@@ -299,7 +300,7 @@ static const struct field {
     {"parallel_tool_calls", CHAT, READ}, {"reasoning_effort", CHAT, READ}, {"chat_template_kwargs", CHAT, READ},
     {"enable_thinking", CHAT, READ}, {"thinking_token_budget", CHAT, READ}, {"thinking_budget", CHAT, READ},
     {"continue_final_message", CHAT, READ}, {"add_generation_prompt", CHAT, READ},
-    {"verbosity", CHAT, FIXED}, {"modalities", CHAT, FIXED},
+    {"verbosity", CHAT, FIXED}, {"modalities", CHAT, FIXED}, {"functions", CHAT, OLDER}, {"function_call", CHAT, OLDER},
 };
 
 /* The text, or the only one of a list, that such a field may be. */
@@ -312,6 +313,15 @@ static int check_fixed(const char *key, const json_t *v, struct api_error *e)
     while (strcmp(fixed[i].name, key) != 0) i++;
     if (text && strcmp(text, fixed[i].is) == 0) return 0;
     return api_fail(e, 400, "unsupported_value", key, "%s: only %s is served; leave it out", key, fixed[i].is);
+}
+
+static int refuse_older(const char *key, struct api_error *e)
+{
+    const bool choice = strcmp(key, "function_call") == 0;
+    return api_fail(e, 400, "unsupported_value", key, "%s is the older form of %s, which is to be used instead: %s; a "
+                    "call comes as tool_calls, and its result goes back as a message of role tool", key,
+                    choice ? "tool_choice" : "tools", choice ? "{\"type\": \"function\", \"function\": {\"name\": ...}}"
+                                                             : "[{\"type\": \"function\", \"function\": {...}}, ...]");
 }
 
 static const struct field *field_of(const char *name, bool plain)
@@ -336,6 +346,7 @@ static int check_fields(const struct api_ask *a, struct api_error *e)
         if (f->how == OFF && !off)
             return api_fail(e, 400, "unsupported_value", key, "%s is not served here; leave it out", key);
         if (f->how == FIXED && check_fixed(key, v, e)) return -1;
+        if (f->how == OLDER) return refuse_older(key, e);
     }
     return 0;
 }
