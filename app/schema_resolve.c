@@ -128,7 +128,8 @@ static const char *const of_strings[] = {"format", "pattern", "minLength", "maxL
 static const char *const of_numbers[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
                                          NULL};
 
-/* A grammar holds a string to one of the three, and to none that makes it large. */
+/* A grammar holds a string to none that makes it large: to its pattern or else its format, and to lengths, beside a
+ * pattern only to those that leave it small. */
 static bool holds_string(const json_t *v, const char *key)
 {
     const json_t *pattern = json_object_get(v, "pattern"), *format = json_object_get(v, "format");
@@ -139,7 +140,8 @@ static bool holds_string(const json_t *v, const char *key)
     const bool by_format = !by_pattern && json_is_string(format) && grammar_knows_format(json_string_value(format));
     if (strcmp(key, "pattern") == 0) return by_pattern;
     if (strcmp(key, "format") == 0) return by_format;
-    return !by_pattern && !by_format && json_is_integer(length) && json_integer_value(length) <= LENGTH_HELD;
+    if (by_format || !json_is_integer(length) || json_integer_value(length) > LENGTH_HELD) return false;
+    return !by_pattern || nodes * (long)(json_integer_value(length) + 1) <= PATTERN_NODES;
 }
 
 static bool holds_number(const json_t *v, const char *key)

@@ -82,6 +82,15 @@ struct grammar *grammar_compile(const struct grammar_index *x, const struct gram
     return grammar_read(g, source, err) || grammar_determine(g, err) ? NULL : g;
 }
 
+struct grammar *grammar_bare(const struct grammar_limits *limits)
+{
+    struct grammar *g = calloc(1, place_all(0, limits, NULL));
+    if (!g) return NULL;
+    place_all(0, limits, g);
+    g->limits = *limits;
+    return g;
+}
+
 long grammar_states_about(const char *schema, size_t n, const struct grammar_limits *limits, struct err *err)
 {
     const struct grammar_source source = {.schema = schema, .n_schema = n};

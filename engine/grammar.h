@@ -1,6 +1,6 @@
 /* grammar.h - which tokens may come next, so that what a model writes is a JSON value of a given schema.
  *
- *     schema text -> [grammar_schema.c, _string.c, _regex.c, _harmony.c] -> nodes
+ *     schema text -> [grammar_schema.c, _string.c, _regex.c, _meet.c ...] -> nodes
  *                                                                             |
  *     vocabulary  -> [grammar_index.c]  -> trie of its pieces           [grammar_dfa.c] -> automaton over bytes
  *                                                    |                                           |
@@ -17,8 +17,8 @@
  *
  * Schemas.  Known are, each where its type has it:
  *     type        object, array, string, integer, number, boolean, null: one name
- *     pattern     of a string: grammar_regex.c says which; or format: date, time, date-time, duration, email, hostname,
- *                 ipv4, ipv6, uuid; or minLength, maxLength: one of the three
+ *     pattern     of a string: grammar_regex.c says which; and format: date, time, date-time, duration, email, hostname,
+ *                 ipv4, ipv6, uuid; and minLength, maxLength
  *     const, enum any values
  *     properties, required; or additionalProperties (false, or, instead of them, a schema)
  *     items, minItems, maxItems, prefixItems (and without items, or with false, no more than these)
@@ -65,7 +65,8 @@
  * A vocabulary without a token for some byte may leave an empty mask: then nothing can follow.
  *
  * Memory and time: all memory is the caller's, sized beforehand; only while an index is opened or a schema is read,
- * heap is taken and given back (32 bytes a piece; jansson's tree of a text of at most GRAMMAR_SCHEMA_MAX).  Nothing is
+ * heap is taken and given back (32 bytes a piece; jansson's tree of a text of at most GRAMMAR_SCHEMA_MAX; 3 MiB for a
+ * string of which several things are said).  Nothing is
  * allocated after that.  A compile is bounded by limits; a mask costs a walk over the pieces that can follow, but
  * inside a string, where nearly all can, a copy and a walk over those that leave it.
  * Threads: an index is read only; a grammar keeps masks, so one thread at a time may use it; states are values. */

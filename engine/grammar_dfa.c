@@ -4,7 +4,6 @@
  * The sets that a byte leads to are mostly the same as the byte's before it, which is looked at first. */
 #include "engine/grammar_impl.h"
 
-enum { PLACE_BITS = 5, MAX_WORK = 1 << 27 };
 _Static_assert(STR_PLACES <= 1 << PLACE_BITS, "a place has room in an element");
 
 static int order(const void *a, const void *b)
@@ -13,8 +12,7 @@ static int order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What can be reached from the n elements of raw without a byte, in order, in m->set.  Its number, or -1. */
-static int closure(struct grammar_make *m, const uint32_t *raw, int n, struct err *err)
+int grammar_closure(struct grammar_make *m, const uint32_t *raw, int n, struct err *err)
 {
     int n_set = 0;
     m->stamp_now++;
@@ -51,8 +49,7 @@ static uint32_t hash_of(const uint32_t *set, int n)
     return h;
 }
 
-/* The state of the set in m->set, perhaps a new one; or enum grammar_error. */
-static int intern(struct grammar *g, int n, struct err *err)
+int grammar_intern(struct grammar *g, int n, struct err *err)
 {
     struct grammar_make *m = &g->make;
     uint32_t i = hash_of(m->set, n) & m->hash_mask;
@@ -71,8 +68,7 @@ static int intern(struct grammar *g, int n, struct err *err)
     return g->n_states++;
 }
 
-/* Where the elements of a state go with a byte, nothing followed yet. */
-static int step(const struct grammar *g, const uint32_t *set, int n, int b, uint32_t *raw)
+int grammar_step(const struct grammar *g, const uint32_t *set, int n, int b, uint32_t *raw)
 {
     int n_raw = 0;
     for (int i = 0; i < n; i++) {
@@ -91,9 +87,10 @@ static int step(const struct grammar *g, const uint32_t *set, int n, int b, uint
 
 static int follow(struct grammar *g, const uint32_t *raw, int n, struct err *err)
 {
-    int n_set = closure(&g->make, raw, n, err);
-    if (g->make.work > MAX_WORK) return err_set(err, GRAMMAR_TOO_LARGE, "schema: its automaton takes too long to make");
-    return n_set < 0 ? n_set : intern(g, n_set, err);
+    int n_set = grammar_closure(&g->make, raw, n, err);
+    if (g->make.work > GRAMMAR_WORK)
+        return err_set(err, GRAMMAR_TOO_LARGE, "schema: its automaton takes too long to make");
+    return n_set < 0 ? n_set : grammar_intern(g, n_set, err);
 }
 
 /* Of a state that may be inside a string: what is behind that string's quote, and the state of all else it may be. */
@@ -108,7 +105,7 @@ static int split_string(struct grammar *g, int state, const uint32_t *set, int n
     if (exit < 0) return exit;
     memcpy(m->set, set, (size_t)i * sizeof *set);
     memcpy(m->set + i, set + i + 1, (size_t)(n - i - 1) * sizeof *set);
-    if (n > 1) rest = intern(g, n - 1, err);
+    if (n > 1) rest = grammar_intern(g, n - 1, err);
     if (rest < 0) return rest;
     g->exit[state] = (uint16_t)exit;
     g->place[state] = (uint8_t)(set[i] & ((1u << PLACE_BITS) - 1));
@@ -124,7 +121,7 @@ static int fill_state(struct grammar *g, int state, struct err *err)
     for (int i = 0; i < n; i++)
         if (m->node[set[i] >> PLACE_BITS].kind == NODE_END) g->complete[state] = 1;
     for (int b = 0; b < 256; b++) {
-        int n_raw = step(g, set, n, b, m->raw);
+        int n_raw = grammar_step(g, set, n, b, m->raw);
         m->work += (uint64_t)n;
         bool same = n_raw == n_last && memcmp(m->raw, m->last_raw, (size_t)n_raw * sizeof *m->raw) == 0;
         if (!same) to = n_raw ? follow(g, m->raw, n_raw, err) : STATE_DEAD;

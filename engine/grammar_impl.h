@@ -96,6 +96,18 @@ size_t grammar_word_of(const void *vocab, int32_t id, const char **bytes);      
 int grammar_read(struct grammar *g, const struct grammar_source *source, struct err *err);
 int grammar_determine(struct grammar *g, struct err *err);
 
+/* Parts of the second.  An element of a state's set is a node, and, of a string, where in it: node << PLACE_BITS |
+ * place.  closure: what can be reached from the n elements of raw without a byte, in order, in m->set; how many, or -1.
+ * intern: the state of the n in m->set, perhaps a new one; or enum grammar_error.  step: where the elements of a state
+ * go with a byte, nothing followed yet; how many. */
+enum { PLACE_BITS = 5, GRAMMAR_WORK = 1 << 27 /* elements and bytes looked at, at most */ };
+int grammar_closure(struct grammar_make *m, const uint32_t *raw, int n, struct err *err);
+int grammar_intern(struct grammar *g, int n, struct err *err);
+int grammar_step(const struct grammar *g, const uint32_t *set, int n, int b, uint32_t *raw);
+
+/* A grammar without a vocabulary, of the heap; NULL: there is no memory.  free() is due. */
+struct grammar *grammar_bare(const struct grammar_limits *limits);
+
 /* Pieces of memory from a caller's block, each 16-byte aligned; with base NULL it only counts. */
 struct grammar_room {
     unsigned char *base;

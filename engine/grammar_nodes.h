@@ -40,6 +40,11 @@ enum { REGEX_SEARCH = 1, /* it may stand anywhere in the text */
        REGEX_QUOTED = 2  /* the text is inside a string of JSON, and spelled so */ };
 int32_t grammar_regex(struct reader *r, const char *pattern, size_t n, unsigned how, int32_t next);
 
+/* A text inside a string of JSON that n patterns (NUL-terminated, as with REGEX_QUOTED | REGEX_SEARCH) describe, all of
+ * them, and that has `least` to `most` characters (-1: any number).  Heap is taken meanwhile, 3 MiB at most. */
+enum { MEET_PATTERNS = 2 };
+int32_t grammar_meet(struct reader *r, const char *const *pattern, int n, int least, int most, int32_t next);
+
 /* An answer in messages of harmony's, by the parts that it may have (grammar.h); s says what they hold. */
 int32_t grammar_harmony(struct reader *r, json_t *s, unsigned parts, int32_t end);
 

@@ -49,13 +49,22 @@ static int bound(struct reader *r, const json_t *s, const char *key, int otherwi
     return grammar_refuse(r, GRAMMAR_REFUSED, "%s must be an integer of 0 to %d", key, GRAMMAR_ITEMS);
 }
 
-static int32_t of_length(struct reader *r, const json_t *s, int32_t next)
+/* most: -1 where there is none. */
+static int read_lengths(struct reader *r, const json_t *s, int *least, int *most)
+{
+    *least = bound(r, s, "minLength", 0);
+    *most = bound(r, s, "maxLength", GRAMMAR_ITEMS + 1);
+    if (*least < 0 || *most < 0) return MIN(*least, *most);
+    if (*least > *most)
+        return grammar_refuse(r, GRAMMAR_REFUSED, "minLength %d is more than maxLength %d", *least, *most);
+    if (*most > GRAMMAR_ITEMS) *most = -1;
+    return 0;
+}
+
+static int32_t of_length(struct reader *r, int least, int most, int32_t next)
 {
     char pattern[40], to[16] = "";
-    const int least = bound(r, s, "minLength", 0), most = bound(r, s, "maxLength", GRAMMAR_ITEMS + 1);
-    if (least < 0 || most < 0) return MIN(least, most);
-    if (least > most) return grammar_refuse(r, GRAMMAR_REFUSED, "minLength %d is more than maxLength %d", least, most);
-    if (most <= GRAMMAR_ITEMS) snprintf(to, sizeof to, "%d", most);
+    if (most >= 0) snprintf(to, sizeof to, "%d", most);
     const int n = snprintf(pattern, sizeof pattern, "^[\\s\\S]{%d,%s}$", least, to);
     return grammar_regex(r, pattern, (size_t)n, REGEX_QUOTED, next);
 }
@@ -65,16 +74,18 @@ int32_t grammar_string(struct reader *r, const json_t *s, int32_t next)
     const json_t *pattern = json_object_get(s, "pattern"), *format = json_object_get(s, "format");
     const bool length = json_object_get(s, "minLength") || json_object_get(s, "maxLength");
     const struct format *f = format_of(json_string_value(format));
+    const char *texts[MEET_PATTERNS];
+    int n = 0, least, most;
     if (!pattern && !format && !length) return byte(r, '"', add(r, NODE_STRING, 0, 0, next, 0));
-    if (!!pattern + !!format + length > 1)
-        return grammar_refuse(r, GRAMMAR_REFUSED, "of pattern, format and lengths one alone can be held to");
     if (pattern && !json_is_string(pattern)) return grammar_refuse(r, GRAMMAR_REFUSED, "pattern must be a text");
     if (format && !f)
         return grammar_refuse(r, GRAMMAR_REFUSED, "format is not known, but for date, time, date-time, duration, "
                               "email, hostname, ipv4, ipv6 and uuid");
+    if (read_lengths(r, s, &least, &most)) return GRAMMAR_REFUSED;
+    if (pattern) texts[n++] = json_string_value(pattern);
+    if (f) texts[n++] = f->pattern;
     const int32_t end = byte(r, '"', next);
-    if (length) return byte(r, '"', of_length(r, s, end));
-    const char *text = f ? f->pattern : json_string_value(pattern);
-    const size_t n = f ? strlen(f->pattern) : json_string_length(pattern);
-    return byte(r, '"', grammar_regex(r, text, n, REGEX_QUOTED | REGEX_SEARCH, end));
+    if (n == 0) return byte(r, '"', of_length(r, least, most, end));
+    if (n > 1 || length) return byte(r, '"', grammar_meet(r, texts, n, least, most, end));
+    return byte(r, '"', grammar_regex(r, texts[0], strlen(texts[0]), REGEX_QUOTED | REGEX_SEARCH, end));
 }

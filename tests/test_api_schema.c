@@ -97,6 +97,24 @@ TEST(what_cannot_be_said_as_one_stays_or_is_what_comes_first)
     check_made(shut, false, "{'type':'object','properties':{'a':" S ",'b':" S "}}");
 }
 
+/* Where nobody insists what makes a grammar large is left out. */
+TEST(what_is_said_of_a_text_is_kept_as_far_as_it_is_small)
+{
+#define TEXT(more) "{'type':'string'," more "}"
+    static const struct { const char *schema, *made; } cases[] = {
+        {TEXT("'pattern':'^[a-z]+$','maxLength':20"), TEXT("'pattern':'^[a-z]+$','maxLength':20")},
+        {TEXT("'pattern':'^[a-z]{50}','minLength':2,'maxLength':60"), TEXT("'pattern':'^[a-z]{50}','minLength':2")},
+        {TEXT("'pattern':'^[a-z]+$','maxLength':65"), TEXT("'pattern':'^[a-z]+$'")},
+        {TEXT("'pattern':'^2026','format':'date','maxLength':4"), TEXT("'pattern':'^2026','maxLength':4")},
+        {TEXT("'format':'date','maxLength':20"), TEXT("'format':'date'")},
+        {TEXT("'pattern':'(?=a)','maxLength':20"), TEXT("'maxLength':20")},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        check_made(cases[i].schema, true, cases[i].schema);
+        check_made(cases[i].schema, false, cases[i].made);
+    }
+}
+
 static int times(const char *text, const char *word)
 {
     int n = 0;

@@ -268,14 +268,108 @@ TEST(grammar_lengths_count_characters)
         {"\"minLength\":-1", "minLength must be an integer of 0 to 1024"},
         {"\"maxLength\":1025", "maxLength must be an integer of 0 to 1024"},
         {"\"minLength\":3,\"maxLength\":2", "minLength 3 is more than maxLength 2"},
-        {"\"pattern\":\"a\",\"maxLength\":2", "one alone can be held to"},
-        {"\"pattern\":\"a\",\"format\":\"date\"", "one alone can be held to"},
+        {"\"pattern\":\"a\",\"maxLength\":0", "no text is what pattern, format and lengths say together"},
+        {"\"pattern\":\"a\",\"format\":\"date\"", "no text is what pattern, format and lengths say together"},
+        {"\"pattern\":\"^a?$\",\"minLength\":2", "no text is what pattern, format and lengths say together"},
+        {"\"pattern\":\"a**\",\"maxLength\":2", "a repetition is repeated"},
+        {"\"pattern\":\"a\",\"maxLength\":1025", "maxLength must be an integer of 0 to 1024"},
+        {"\"pattern\":\"a\",\"minLength\":3,\"maxLength\":2", "minLength 3 is more than maxLength 2"},
+        {"\"pattern\":\"a.{30}b\",\"maxLength\":99", "may be meant at once"},
+        {"\"pattern\":\"a\",\"format\":\"uri\"", "format is not known"},
         {"\"pattern\":3", "pattern must be a text"}, {"\"format\":3", "format is not known"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         snprintf(schema, sizeof schema, "{\"type\":\"string\",%s}", bad[i].more);
         CHECK(!rig_schema(&rig, schema));
         if (!strstr(rig.err.text, bad[i].says)) check_fail(__FILE__, __LINE__, "%s: %s", schema, rig.err.text);
+    }
+    rig_close(&rig);
+}
+
+/* ---------------------------------------------------------------- several at once */
+
+static size_t characters_of(const char *text, size_t n)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return sum;
+}
+
+/* Whatever is drawn, and whatever may be written: nothing that is begun has no end. */
+TEST(grammar_patterns_and_lengths_are_held_to_together)
+{
+    char text[256];
+    long took = 0, not = 0, walked = 0, none = 0;
+    const int draws = CHECK_SANITIZED ? 20 : 120;
+    rig_open(&rig, 1);
+    rig.limits = GRAMMAR_LIMITS;
+    for (size_t i = 0; i < 3 * COUNT_OF(patterns); i++) {
+        const char *pattern = patterns[i / 3];
+        const int least = tiny_below(&seed, 4), most = i % 3 == 0 ? 1000 : least + tiny_below(&seed, 4);
+        pcre2_code *code = read_pattern(pattern, false);
+        json_t *s = json_pack("{s:s, s:s, s:i}", "type", "string", "pattern", pattern, "minLength", least);
+        if (most < 1000) json_object_set_new(s, "maxLength", json_integer(most));
+        char *schema = json_dumps(s, JSON_COMPACT);
+        const bool there = rig_schema(&rig, schema) != NULL;
+        if (!there && !strstr(rig.err.text, "no text is"))
+            check_fail(__FILE__, __LINE__, "%s: %s", schema, rig.err.text);
+        none += !there;
+        for (int k = 0; k < draws; k++) {
+            const size_t n = draw_text(text), long_ = characters_of(text, n);
+            const bool want = matches(code, text, n) && long_ >= (size_t)least && long_ <= (size_t)most;
+            if ((there && says_string(text, n)) != want)
+                check_fail(__FILE__, __LINE__, "%s: %.*s is %s", schema, (int)n, text, want ? "one" : "none");
+            took += want;
+            not += !want;
+        }
+        for (int k = 0; k < 20 && there; k++) {
+            const size_t n = walk(text, sizeof text);
+            if (n == 0) continue;
+            json_t *v = json_loadb(text, n, JSON_DECODE_ANY, NULL);
+            const size_t bytes = json_string_length(v), long_ = characters_of(json_string_value(v), bytes);
+            if (!v || !matches(code, json_string_value(v), bytes) || long_ < (size_t)least || long_ > (size_t)most)
+                check_fail(__FILE__, __LINE__, "%s: %.*s", schema, (int)n, text);
+            json_decref(v);
+            walked++;
+        }
+        free(schema);
+        json_decref(s);
+        pcre2_code_free(code);
+    }
+    printf("  %ld texts of both, %ld not, %ld walked, %ld without one\n", took, not, walked, none);
+    CHECK(took > 2 * draws && not > 2 * draws && walked > 1000 && none > 3);
+    rig_close(&rig);
+}
+
+TEST(grammar_formats_go_with_patterns_and_lengths)
+{
+    static const struct { const char *more, *yes[3], *no[3]; int states; } cases[] = {
+        {"\"format\":\"date\",\"pattern\":\"^20(2[4-9]|30)-\"", {"2024-02-29", "2030-12-31"},
+         {"2023-01-01", "2026-02-29", "2031-01-01"}, 60},
+        {"\"format\":\"email\",\"maxLength\":20", {"a@b.org", "aaaaaaaaaaaaaa@b.org"}, {"aaaaaaaaaaaaaaa@b.org", "a@b"},
+         600},
+        {"\"format\":\"ipv4\",\"pattern\":\"^192\\\\.168\",\"maxLength\":12", {"192.168.0.1", "192.168.99.1"},
+         {"192.168.99.10", "10.0.0.1"}, 50},
+        {"\"pattern\":\"^[a-z]+$\",\"minLength\":1,\"maxLength\":255", {"a", "abcdefghij"}, {"", "A", "a1"}, 300},
+        {"\"pattern\":\"^[a-z]+$\",\"maxLength\":1024", {"a"}, {"", "A"}, 1100},
+        {"\"pattern\":\"^[A-Za-z][A-Za-z0-9_-]*$\",\"maxLength\":64", {"a-1"}, {"1a"}, 140},
+        {"\"pattern\":\"^\\\\S+$\",\"maxLength\":60", {"\xc3\xa9\xf0\x9f\x98\x80"}, {"a b", ""}, 700},
+        {"\"pattern\":\"^\\\\+?[0-9 ]{4,}$\",\"minLength\":7,\"maxLength\":20", {"+49 170", "01234567890123456789"},
+         {"+49 17", "012345678901234567890"}, 60},
+    };
+    char schema[300];
+    rig_open(&rig, 1);
+    rig.limits = GRAMMAR_LIMITS;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        snprintf(schema, sizeof schema, "{\"type\":\"string\",%s}", cases[i].more);
+        if (!rig_schema(&rig, schema)) check_fail(__FILE__, __LINE__, "%s: %s", schema, rig.err.text);
+        CHECK(grammar_states(rig.g) < cases[i].states);
+        for (size_t k = 0; k < 3 && cases[i].yes[k]; k++)
+            if (!says_string(cases[i].yes[k], strlen(cases[i].yes[k])))
+                check_fail(__FILE__, __LINE__, "%s: %s", schema, cases[i].yes[k]);
+        for (size_t k = 0; k < 3 && cases[i].no[k]; k++)
+            if (says_string(cases[i].no[k], strlen(cases[i].no[k])))
+                check_fail(__FILE__, __LINE__, "%s: not %s", schema, cases[i].no[k]);
     }
     rig_close(&rig);
 }
