@@ -144,10 +144,13 @@ static bool holds_string(const json_t *v, const char *key)
     return !by_pattern || nodes * (long)(json_integer_value(length) + 1) <= PATTERN_NODES;
 }
 
+/* Multiples of what divides a thousand are told by their last digits; others make a grammar large. */
 static bool holds_number(const json_t *v, const char *key)
 {
     const json_t *bound = json_object_get(v, key);
-    return json_is_number(bound) && fabs(json_number_value(bound)) < 1e15 && strcmp(key, "multipleOf") != 0;
+    const double d = json_number_value(bound);
+    if (strcmp(key, "multipleOf") == 0) return d >= 1 && d <= 1000 && d == floor(d) && 1000 % (int)d == 0;
+    return json_is_number(bound) && fabs(d) < 1e15;
 }
 
 /* Of values that are told one by one, or of another type, no such word says anything. */

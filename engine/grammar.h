@@ -17,15 +17,17 @@
  *
  * Schemas.  Known are, each where its type has it:
  *     type        object, array, string, integer, number, boolean, null: one name
- *     pattern     of a string: grammar_regex.c says which; and format: date, time, date-time, duration, email, hostname,
- *                 ipv4, ipv6, uuid; and minLength, maxLength
+ *     pattern     of a string: grammar_regex.c says which; and format: date, time, date-time, duration, email,
+ *                 hostname, ipv4, ipv6, uuid; and minLength, maxLength
  *     const, enum any values
+ *     minimum, maximum, exclusiveMinimum, exclusiveMaximum of a number; multipleOf: 1, 2 ... 1000, and of a number 0.1,
+ *                 0.01 ...
  *     properties, required; or additionalProperties (false, or, instead of them, a schema)
  *     items, minItems, maxItems, prefixItems (and without items, or with false, no more than these)
  *     anyOf       one of these, at least
  *     oneOf       one of these; refused if a text exists that two of them accept
  *     title, description, default, examples, $schema, $comment: passed over
- * Everything else is refused by its name and its place (a JSON pointer): $ref, minimum, multipleOf, not, ...
+ * Everything else is refused by its name and its place (a JSON pointer): $ref, uniqueItems, not, ...
  * Without $ref no schema is recursive, so the automaton is finite and needs no stack (app/serve/api_schema.h writes out
  * so much of a client's recursive one as there is room for).
  *

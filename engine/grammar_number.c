@@ -4,11 +4,14 @@
  *
  * A magnitude is written digit by digit, beside those of the two edges: as long as all are an edge's own, that says
  * what may be next (`at` below); a digit further from it, and any may follow.  Between bounds a number has no exponent.
+ *
+ * Of a multiple of 7 it is known how many digits are to come, k, and what those before them leave of 7, times 10^k:
+ * that says which may follow, and beginnings of which it says the same go on as one.  (Of 5 the last digit counts.)
  */
 #include "engine/grammar_nodes.h"
 #include <math.h>
 
-enum { INTEGER_DIGITS = 18, WHOLE_DIGITS = 15, FRACTION_DIGITS = 16, EDGE_DIGITS = 10, NONE = INT32_MIN };
+enum { INTEGER_DIGITS = 18, WHOLE_DIGITS = 15, FRACTION_DIGITS = 16, EDGE_DIGITS = 10, STEP = 1000, NONE = INT32_MIN };
 
 /* ------------------------------------------------------------------ without bounds */
 
@@ -47,6 +50,8 @@ static int32_t any_number(struct reader *r, int32_t next)
 struct digits {
     int whole, fraction; /* before the point, and behind it: the most */
     bool integer;
+    int step;            /* they are multiples of it; but for 1 none has a fraction */
+    int32_t *tail;       /* (whole + 1, step) what was made by tail() below; step 1: NULL */
 };
 
 struct edge {
@@ -61,6 +66,8 @@ struct walk {
     char lo[INTEGER_DIGITS + FRACTION_DIGITS + 1], hi[INTEGER_DIGITS + FRACTION_DIGITS + 1];
     bool lo_open, hi_open;
     int digits, fraction; /* of these at most */
+    int step;
+    int32_t *tail;
     int32_t known[INTEGER_DIGITS + FRACTION_DIGITS + 1][2][2], next;
 };
 
@@ -71,24 +78,50 @@ static int32_t or_else(struct reader *r, int32_t a, int32_t b)
 
 static bool zeros(const char *digits) { return digits[strspn(digits, "0")] == '\0'; }
 
-/* Where so many digits are written, all of them those of lo, and of hi.  NONE: nothing may follow. */
-static int32_t at(struct walk *w, int i, bool as_lo, bool as_hi)
+static int power(int k, int step)
+{
+    int p = 1 % step;
+    while (k-- > 0) p = p * 10 % step;
+    return p;
+}
+
+/* So many digits more, whichever make a multiple of step where `left` is what those before them leave of it, times
+ * 10^more.  NONE: none do. */
+static int32_t tail(const struct walk *w, int more, int left)
+{
+    int32_t *known = &w->tail[more * w->step + left], all = NONE, last = NONE;
+    if (more == 0) return left == 0 ? w->next : NONE;
+    if (*known) return *known;
+    const int one = power(more - 1, w->step);
+    for (int to = 9, from = 9; to >= 0; to = from - 1) { /* those that go on as one are a range */
+        last = tail(w, more - 1, (left + to * one) % w->step);
+        for (from = to; from > 0 && tail(w, more - 1, (left + (from - 1) * one) % w->step) == last;) from--;
+        if (last != NONE) all = or_else(w->r, range(w->r, '0' + from, '0' + to, last), all);
+    }
+    return *known = all;
+}
+
+/* Where so many digits are written, all of them those of lo, and of hi; left: what they leave of step.  NONE: nothing
+ * may follow. */
+static int32_t at(struct walk *w, int i, bool as_lo, bool as_hi, int left)
 {
     int32_t *known = &w->known[i][as_lo][as_hi];
+    const int more = w->digits - i;
+    if (w->step > 1 && i > 0 && !as_lo && !as_hi) return tail(w, more, left * power(more, w->step) % w->step);
     if (*known) return *known;
     struct reader *r = w->r;
     const char first = as_lo ? w->lo[i] : i == 0 && w->digits > 1 ? '1' : '0', last = as_hi ? w->hi[i] : '9';
     int32_t all = NONE;
     for (char from = first, to; i < w->digits + w->fraction && from <= last; from = (char)(to + 1)) {
         const bool low = as_lo && from == first, high = as_hi && from == last;
-        to = low || high ? from : as_hi ? (char)(last - 1) : last;
-        const int32_t more = at(w, i + 1, low, high);
-        if (more != NONE) all = or_else(r, range(r, from, to, more), all);
+        to = low || high || w->step > 1 ? from : as_hi ? (char)(last - 1) : last;
+        const int32_t rest = at(w, i + 1, low, high, (left * 10 + from - '0') % w->step);
+        if (rest != NONE) all = or_else(r, range(r, from, to, rest), all);
     }
     if (i == w->digits && all != NONE) all = byte(r, '.', all);
     const bool large_enough = !as_lo || (zeros(w->lo + i) && !w->lo_open);
     const bool small_enough = !as_hi || !zeros(w->hi + i) || !w->hi_open;
-    if (i >= w->digits && large_enough && small_enough) all = or_else(r, w->next, all);
+    if (i >= w->digits && large_enough && small_enough && left == 0) all = or_else(r, w->next, all);
     return *known = all; /* 0, where a grammar ends, is not remembered: there it was the end alone */
 }
 
@@ -102,12 +135,13 @@ static void set_digits(char *to, const struct edge *e, int digits, int fraction)
 
 /* With so many digits before the point; lo, hi: the edges that have as many, else NULL. */
 static int32_t of_digits(struct reader *r, const struct edge *lo, const struct edge *hi, int digits, int fraction,
-                         int32_t next)
+                         const struct digits *most, int32_t next)
 {
-    struct walk w = {.r = r, .digits = digits, .fraction = fraction, .next = next};
+    struct walk w = {.r = r, .digits = digits, .fraction = fraction, .step = most->step, .tail = most->tail,
+                     .next = next};
     if (lo) set_digits(w.lo, lo, digits, fraction), w.lo_open = lo->open;
     if (hi) set_digits(w.hi, hi, digits, fraction), w.hi_open = hi->open;
-    return at(&w, 0, lo != NULL, hi != NULL);
+    return at(&w, 0, lo != NULL, hi != NULL, 0);
 }
 
 /* How many digits there may be behind the point beside an edge: fifteen in all are as far as a client's double tells
@@ -135,10 +169,10 @@ static int32_t magnitudes(struct reader *r, const struct edge *lo, const struct 
         const bool low = has_digits(lo, first), high = has_digits(hi, first);
         if ((!low && lo->whole >= first) || (hi && !high && hi->whole < first)) continue;
         const bool near = hi && hi->whole == (first ? first * 10 : 10); /* it is next to the longest of these */
-        if (low || high || near) {
+        if (low || high || near || most->step > 1) {
             const struct edge *from = low ? lo : NULL, *to = high ? hi : NULL;
             const int fraction = told_apart(from, to, near, digits, most->fraction);
-            all = or_else(r, of_digits(r, from, to, digits, fraction, next), all);
+            all = or_else(r, of_digits(r, from, to, digits, fraction, most, next), all);
             continue;
         }
         if (!shortest) shortest = digits;
@@ -211,37 +245,59 @@ static int read_bound(struct reader *r, const json_t *s, bool lower, const struc
     return set_bound(r, open ? open_key : key, open ? open : v, lower, most, out);
 }
 
-/* How many digits there may be behind the point: of multiples of 1, 0.1, 0.01 ... */
-static int read_fraction(struct reader *r, const json_t *s, bool integer)
+/* What multipleOf says: the step of whole numbers, or how many digits there may be behind the point, of multiples of 1,
+ * 0.1, 0.01 ... */
+static int read_multiple(struct reader *r, const json_t *s, struct digits *most)
 {
     static const double tens[] = {1, 0.1, 0.01, 0.001, 0.0001, 0.00001, 0.000001};
     const json_t *v = json_object_get(s, "multipleOf");
-    if (!v) return integer ? 0 : FRACTION_DIGITS;
+    most->step = 1;
+    most->fraction = most->integer ? 0 : FRACTION_DIGITS;
+    if (!v) return 0;
     const double d = json_number_value(v);
-    for (size_t i = 0; i < COUNT_OF(tens); i++)
-        if (!(d < tens[i]) && !(d > tens[i]) && (i == 0 || !integer)) return (int)i;
-    return grammar_refuse(r, GRAMMAR_REFUSED, "multipleOf is known for 1%s alone", integer ? "" : ", 0.1, 0.01 ...");
+    most->fraction = 0;
+    if (d >= 1 && d <= STEP && !(d < floor(d)) && !(d > floor(d))) {
+        most->step = (int)d;
+        return 0;
+    }
+    for (; most->fraction < (int)COUNT_OF(tens) && !most->integer; most->fraction++)
+        if (!(d < tens[most->fraction]) && !(d > tens[most->fraction])) return 0;
+    return grammar_refuse(r, GRAMMAR_REFUSED, "multipleOf is known for 1, 2 ... %d%s alone", STEP,
+                          most->integer ? "" : " and 0.1, 0.01 ...");
 }
 
 static bool is_zero(const struct edge *e) { return e->whole == 0 && !*e->part; }
 
+static int32_t between(struct reader *r, const struct bound *lo, const struct bound *hi, const struct digits *most,
+                       int32_t next)
+{
+    const struct edge nothing = {0};
+    int32_t below = NONE, above = NONE;
+    if (!lo->given || lo->negative) {
+        const struct edge *least = hi->given && (hi->negative || is_zero(&hi->e)) ? &hi->e : &nothing;
+        below = magnitudes(r, least, lo->given ? &lo->e : NULL, most, next);
+        if (below != NONE) below = byte(r, '-', below);
+    }
+    if (!hi->given || !hi->negative)
+        above = magnitudes(r, lo->given && !lo->negative ? &lo->e : &nothing, hi->given ? &hi->e : NULL, most, next);
+    const int32_t all = or_else(r, below, above);
+    return all == NONE ? grammar_refuse(r, GRAMMAR_REFUSED, "no number is between its bounds") : all;
+}
+
 int32_t grammar_number(struct reader *r, const json_t *s, bool integer, int32_t next)
 {
     struct bound lo, hi;
-    const struct edge nothing = {0};
-    const struct digits most = {integer ? INTEGER_DIGITS : WHOLE_DIGITS, read_fraction(r, s, integer), integer};
-    if (most.fraction < 0) return most.fraction;
-    if (read_bound(r, s, true, &most, &lo) || read_bound(r, s, false, &most, &hi)) return GRAMMAR_REFUSED;
-    if (!lo.given && !hi.given && integer) return whole(r, INTEGER_DIGITS, next);
-    if (!lo.given && !hi.given && !json_object_get(s, "multipleOf")) return any_number(r, next);
-    int32_t below = NONE, above = NONE;
-    if (!lo.given || lo.negative) {
-        const struct edge *least = hi.given && (hi.negative || is_zero(&hi.e)) ? &hi.e : &nothing;
-        below = magnitudes(r, least, lo.given ? &lo.e : NULL, &most, next);
-        if (below != NONE) below = byte(r, '-', below);
-    }
-    if (!hi.given || !hi.negative)
-        above = magnitudes(r, lo.given && !lo.negative ? &lo.e : &nothing, hi.given ? &hi.e : NULL, &most, next);
-    const int32_t all = or_else(r, below, above);
-    return all == NONE ? grammar_refuse(r, GRAMMAR_REFUSED, "no number is between its bounds") : all;
+    struct digits most = {.whole = integer ? INTEGER_DIGITS : WHOLE_DIGITS, .integer = integer};
+    if (next < 0) return next;
+    if (read_multiple(r, s, &most) || read_bound(r, s, true, &most, &lo) || read_bound(r, s, false, &most, &hi))
+        return GRAMMAR_REFUSED;
+    const bool bounds = lo.given || hi.given;
+    if (!bounds && integer && most.step == 1) return whole(r, INTEGER_DIGITS, next);
+    if (!bounds && !json_object_get(s, "multipleOf")) return any_number(r, next);
+    if (most.step == 1) return between(r, &lo, &hi, &most, next);
+    most.tail = calloc(((size_t)most.whole + 1) * (size_t)most.step, sizeof *most.tail);
+    const int32_t all = most.tail ? between(r, &lo, &hi, &most, next)
+                                  : grammar_refuse(r, GRAMMAR_NO_MEMORY, "no memory for multiples");
+    free(most.tail);
+    return all;
 }

@@ -98,7 +98,7 @@ TEST(what_cannot_be_said_as_one_stays_or_is_what_comes_first)
 }
 
 /* Where nobody insists what makes a grammar large is left out. */
-TEST(what_is_said_of_a_text_is_kept_as_far_as_it_is_small)
+TEST(what_is_said_of_texts_and_numbers_is_kept_as_far_as_it_is_small)
 {
 #define TEXT(more) "{'type':'string'," more "}"
     static const struct { const char *schema, *made; } cases[] = {
@@ -108,6 +108,10 @@ TEST(what_is_said_of_a_text_is_kept_as_far_as_it_is_small)
         {TEXT("'pattern':'^2026','format':'date','maxLength':4"), TEXT("'pattern':'^2026','maxLength':4")},
         {TEXT("'format':'date','maxLength':20"), TEXT("'format':'date'")},
         {TEXT("'pattern':'(?=a)','maxLength':20"), TEXT("'maxLength':20")},
+        {"{'type':'integer','multipleOf':25.0,'minimum':0}", "{'type':'integer','multipleOf':25.0,'minimum':0}"},
+        {"{'type':'integer','multipleOf':7,'minimum':0}", "{'type':'integer','minimum':0}"},
+        {"{'type':'number','multipleOf':0.1,'minimum':0}", "{'type':'number','minimum':0}"},
+        {"{'type':'number','multipleOf':2000}", "{'type':'number'}"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         check_made(cases[i].schema, true, cases[i].schema);

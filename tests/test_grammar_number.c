@@ -100,6 +100,61 @@ TEST(grammar_numbers_with_bounds_are_large_and_small_as_others_are)
     rig_close(&rig);
 }
 
+/* Between bounds or none, near and far. */
+TEST(grammar_multiples_are_those_of_their_number)
+{
+    static const int steps[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 15, 25, 30, 50, 60, 90, 100, 125, 360, 1000};
+    char schema[200], text[64];
+    long took = 0, not = 0;
+    rig_open(&rig, 1);
+    for (int i = 0; i < (CHECK_SANITIZED ? 60 : 400); i++) {
+        const int step = steps[tiny_below(&seed, COUNT_OF(steps))], bounds = tiny_below(&seed, 4);
+        const int lo = tiny_below(&seed, 3000) - 2000, hi = lo + 1000 + tiny_below(&seed, 2000);
+        const bool integer = tiny_below(&seed, 2);
+        int n = snprintf(schema, sizeof schema, "{\"type\":\"%s\",\"multipleOf\":%d%s", integer ? "integer" : "number",
+                         step, tiny_below(&seed, 2) ? ".0" : "");
+        if (bounds & 1) n += snprintf(schema + n, sizeof schema - (size_t)n, ",\"exclusiveMinimum\":%d", lo);
+        if (bounds & 2) n += snprintf(schema + n, sizeof schema - (size_t)n, ",\"maximum\":%d", hi);
+        snprintf(schema + n, sizeof schema - (size_t)n, "}");
+        if (!rig_schema(&rig, schema)) check_fail(__FILE__, __LINE__, "%s: %s", schema, rig.err.text);
+        for (int k = 0; k < 300; k++) {
+            long long v = tiny_below(&seed, 8000) - 4000;
+            if (k % 3 == 0) v = (long long)tiny_below(&seed, 1 << 30) * (1 << tiny_below(&seed, 18)) * (k % 2 ? 1 : -1);
+            if (k % 4 > 0) v = v / step * step;
+            if (k % 16 == 1) v++;
+            snprintf(text, sizeof text, "%lld", v);
+            const bool want = v % step == 0 && (!(bounds & 1) || v > lo) && (!(bounds & 2) || v <= hi) &&
+                              (integer || (v < 1000000000000000 && v > -1000000000000000));
+            if (rig_says(&rig, text) != want)
+                check_fail(__FILE__, __LINE__, "%s: %s is %s", schema, text, want ? "one" : "none");
+            CHECK(strlen(text) < 30 && !rig_says(&rig, strcat(text, ".0")));
+            took += want;
+            not += !want;
+        }
+    }
+    CHECK(took > 2000 && not > 2000);
+    rig_close(&rig);
+}
+
+TEST(grammar_multiples_take_few_states)
+{
+    static const struct { const char *more; int states; } cases[] = {
+        {"\"multipleOf\":2", 40}, {"\"multipleOf\":5", 40}, {"\"multipleOf\":100", 60}, {"\"multipleOf\":1000", 70},
+        {"\"multipleOf\":3", 60}, {"\"multipleOf\":7", 130}, {"\"multipleOf\":15", 80}, {"\"multipleOf\":60", 90},
+        {"\"multipleOf\":12", 130}, {"\"multipleOf\":90", 180}, {"\"multipleOf\":15,\"minimum\":0,\"maximum\":60", 8},
+        {"\"multipleOf\":97,\"minimum\":0,\"maximum\":10000", 120},
+    };
+    char schema[200];
+    rig_open(&rig, 1);
+    rig.limits = GRAMMAR_LIMITS;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        snprintf(schema, sizeof schema, "{\"type\":\"integer\",%s}", cases[i].more);
+        if (!rig_schema(&rig, schema)) check_fail(__FILE__, __LINE__, "%s: %s", schema, rig.err.text);
+        CHECK(grammar_states(rig.g) <= cases[i].states);
+    }
+    rig_close(&rig);
+}
+
 TEST(grammar_bounds_that_cannot_be_are_refused)
 {
     static const struct { const char *more, *says; } cases[] = {
@@ -109,7 +164,11 @@ TEST(grammar_bounds_that_cannot_be_are_refused)
         {"\"minimum\":0.00000000001", "minimum has more than 10 digits behind its point"},
         {"\"minimum\":2,\"maximum\":1", "no number is between its bounds"},
         {"\"exclusiveMinimum\":1,\"maximum\":1", "no number is between its bounds"},
-        {"\"multipleOf\":5", "multipleOf is known for 1"}, {"\"multipleOf\":0", "multipleOf is known for 1"},
+        {"\"multipleOf\":1001", "multipleOf is known for 1"}, {"\"multipleOf\":0", "multipleOf is known for 1"},
+        {"\"multipleOf\":-5", "multipleOf is known for 1"}, {"\"multipleOf\":\"5\"", "multipleOf is known for 1"},
+        {"\"multipleOf\":2.5", "multipleOf is known for 1, 2 ... 1000"},
+        {"\"multipleOf\":7,\"minimum\":8,\"maximum\":13", "no number is between its bounds"},
+        {"\"multipleOf\":997", "more than 65536 nodes"},
         {"\"multipleOf\":7.5,\"minimum\":0.125", "multipleOf is known for 1"},
     };
     char schema[200];
