@@ -5,7 +5,8 @@
 #include <ctype.h>
 #include <math.h>
 
-enum { DEPTH = 64, NODES = 16384, ANY_DEPTH = 1, REF_KEY = 256, PATTERN_NODES = 2000, LENGTH_HELD = 64 };
+enum { DEPTH = 64, NODES = 16384, ANY_DEPTH = 1, REF_KEY = 256, PATTERN_NODES = 2000, LENGTH_HELD = 64,
+       UNIQUE_HELD = 4 };
 
 static json_t *stop(struct resolving *r, const char *why)
 {
@@ -186,13 +187,23 @@ static bool is_in_enum(const json_t *v, const json_t *value)
     return false;
 }
 
+/* Whether a list's items are few values, of which a grammar can tell which there were without being large. */
+static bool holds_unique(const struct resolving *r, const json_t *v)
+{
+    const json_t *items = json_object_get(v, "items"), *ref = json_object_get(items, "$ref");
+    if (json_is_string(ref)) items = schema_look_up(r->root, json_string_value(ref));
+    const size_t n = json_array_size(json_object_get(items, "enum"));
+    if (json_is_true(json_object_get(items, "nullable"))) return false; /* which becomes a choice */
+    return has_type(items, "boolean") || (n > 0 && n <= UNIQUE_HELD);
+}
+
 /* Keywords that say nothing of what is valid; and those that a looser grammar leaves out.  An object without others'
  * properties is valid where these may be there. */
 static bool is_left_out(const struct resolving *r, const json_t *v, const char *key)
 {
     static const char *const known[] = {"type", "const", "enum", "properties", "required", "additionalProperties",
                                         "prefixItems", "items", "minItems", "maxItems", "anyOf", "oneOf", NULL};
-    static const char *const never[] = {"uniqueItems", "minProperties", "maxProperties", "contentEncoding",
+    static const char *const never[] = {"minProperties", "maxProperties", "contentEncoding",
                                         "contentMediaType", NULL};
     static const char *const definitions[] = {"$defs", "definitions", NULL};
     if (schema_is_among(key, definitions)) return true; /* they were looked up */
@@ -201,7 +212,9 @@ static bool is_left_out(const struct resolving *r, const json_t *v, const char *
     if (r->leaves == LEAVES_UNKNOWN && chosen_from(v) && strcmp(key, chosen_from(v)) != 0) return true;
     if (strcmp(key, "enum") == 0 && is_in_enum(v, json_object_get(v, "const"))) return true;
     if (strcmp(key, "nullable") == 0 || schema_says_nothing(key) || says_nothing(v, key)) return true;
+    if (strcmp(key, "uniqueItems") == 0 && json_is_false(json_object_get(v, key))) return true;
     if (r->leaves == LEAVES_NOTHING) return false;
+    if (strcmp(key, "uniqueItems") == 0) return r->leaves > LEAVES_UNHELD || !holds_unique(r, v);
     const bool text = schema_is_among(key, of_strings), number = schema_is_among(key, of_numbers);
     if (!text && !number)
         return schema_is_among(key, never) || (r->leaves == LEAVES_UNKNOWN && !schema_is_among(key, known));

@@ -23,11 +23,12 @@
  *     minimum, maximum, exclusiveMinimum, exclusiveMaximum of a number; multipleOf: 1, 2 ... 1000, and of a number 0.1,
  *                 0.01 ...
  *     properties, required; or additionalProperties (false, or, instead of them, a schema)
- *     items, minItems, maxItems, prefixItems (and without items, or with false, no more than these)
+ *     items, minItems, maxItems, prefixItems (and without items, or with false, no more than these); uniqueItems, where
+ *                 items are booleans, or a const or enum of few values
  *     anyOf       one of these, at least
  *     oneOf       one of these; refused if a text exists that two of them accept
  *     title, description, default, examples, $schema, $comment: passed over
- * Everything else is refused by its name and its place (a JSON pointer): $ref, uniqueItems, not, ...
+ * Everything else is refused by its name and its place (a JSON pointer): $ref, not, if, ...
  * Without $ref no schema is recursive, so the automaton is finite and needs no stack (app/serve/api_schema.h writes out
  * so much of a client's recursive one as there is room for).
  *
@@ -90,7 +91,8 @@ enum {
     GRAMMAR_PIECE_MAX = 1024,       /* longer pieces are never allowed */
     GRAMMAR_AFTER = 16,
     GRAMMAR_DEPTH = 32,
-    GRAMMAR_ITEMS = 1024            /* largest minItems and maxItems */
+    GRAMMAR_ITEMS = 1024,           /* largest minItems and maxItems */
+    GRAMMAR_UNIQUE = 8              /* values of which a list with uniqueItems may be made */
 };
 
 /* The vocabulary as a list of pieces: bytes of token id, 0 for one that is never allowed. */

@@ -18,7 +18,7 @@ static const struct keyword {
     {"maxLength", 1 << K_STRING},       {"minimum", OF_NUMBERS},     {"maximum", OF_NUMBERS},
     {"exclusiveMinimum", OF_NUMBERS},   {"exclusiveMaximum", OF_NUMBERS}, {"multipleOf", OF_NUMBERS},
     {"items", 1 << K_ARRAY},            {"minItems", 1 << K_ARRAY},  {"maxItems", 1 << K_ARRAY},
-    {"prefixItems", 1 << K_ARRAY},
+    {"prefixItems", 1 << K_ARRAY},      {"uniqueItems", 1 << K_ARRAY},
     {"oneOf", 1 << K_ONE},              {"anyOf", 1 << K_ANY},       {"title", OF_ALL},
     {"description", OF_ALL},            {"default", OF_ALL},         {"examples", OF_ALL},
     {"$schema", OF_ALL},                {"$comment", OF_ALL},
@@ -283,8 +283,79 @@ static int32_t items(struct reader *r, const json_t *s, int least, int most, int
     return more;
 }
 
+/* Of a value nothing is added to the list that has it already: 1.0 is 1. */
+static void put_once(json_t *list, json_t *v)
+{
+    const json_t *had;
+    size_t i;
+    json_array_foreach(list, i, had) {
+        const double a = json_number_value(had), b = json_number_value(v);
+        if (json_equal(had, v) || (json_is_number(had) && json_is_number(v) && !(a < b) && !(a > b))) return;
+    }
+    json_array_append(list, v);
+}
+
+/* The values that an item may be, a new list; NULL: they are not told one by one, or are too many. */
+static json_t *values_of(const json_t *items)
+{
+    const json_t *type = json_object_get(items, "type"), *many = json_object_get(items, "enum");
+    json_t *one = json_object_get(items, "const"), *list = json_array(), *v;
+    bool told = many || one, simple = true;
+    size_t i;
+    if (one) put_once(list, one);
+    json_array_foreach(many, i, v)
+        put_once(list, v);
+    if (!told && json_is_string(type) && strcmp(json_string_value(type), "boolean") == 0) {
+        told = true;
+        json_array_append(list, json_false());
+        json_array_append(list, json_true());
+    }
+    json_array_foreach(list, i, v)
+        simple = simple && !json_is_object(v) && !json_is_array(v);
+    if (told && simple && json_array_size(list) > 0 && json_array_size(list) <= GRAMMAR_UNIQUE) return list;
+    json_decref(list);
+    return NULL;
+}
+
+/* Items that are one of these values, each once at most: what may come is known by which there were, whatever their
+ * order. */
+static int32_t each_once(struct reader *r, const json_t *list, int least, int most, int32_t end)
+{
+    const int n = (int)json_array_size(list), all = (1 << n) - 1;
+    int32_t from[1 << GRAMMAR_UNIQUE] = {0}; /* where those of the bits were written; 0: no list has them */
+    most = MIN(most, n);
+    if (least > most)
+        return grammar_refuse(r, GRAMMAR_REFUSED, "minItems is %d, and there are %d items that differ", least, most);
+    for (int had = all; had >= 0; had--) {
+        const int count = __builtin_popcount((unsigned)had);
+        int32_t more = 0;
+        for (int i = 0; i < n && count < most && more >= 0; i++) {
+            if (had >> i & 1) continue;
+            const int32_t this = exactly(r, json_array_get(list, (size_t)i), from[had | 1 << i]);
+            more = more ? split(r, this, more) : this;
+        }
+        if (count > 0 && more > 0) more = mark(r, ',', more);
+        from[had] = more < 0 || count < least || count > most ? more : more ? split(r, more, end) : end;
+        if (from[had] < 0) return from[had];
+    }
+    return from[0];
+}
+
+static int32_t unique(struct reader *r, json_t *s, int least, int most, int depth, int32_t end)
+{
+    json_t *items = json_object_get(s, "items"), *list = values_of(items);
+    int32_t start = list && !json_object_get(s, "prefixItems")
+                        ? inner(r, "items", NULL, items, depth, end) /* for all else that it says */
+                        : grammar_refuse(r, GRAMMAR_REFUSED, "uniqueItems is not known, but of items that are a const, "
+                                         "an enum of up to %d texts, numbers, ..., or booleans", GRAMMAR_UNIQUE);
+    if (start >= 0) start = each_once(r, list, least, most, end);
+    json_decref(list);
+    return start;
+}
+
 static int32_t array(struct reader *r, json_t *s, int depth, int32_t next)
 {
+    const json_t *once = json_object_get(s, "uniqueItems");
     const json_t *others = json_object_get(s, "items"), *first = json_object_get(s, "prefixItems");
     int least = items_bound(r, s, "minItems", 0), most = items_bound(r, s, "maxItems", GRAMMAR_ITEMS + 1);
     if (least < 0 || most < 0) return MIN(least, most);
@@ -296,6 +367,8 @@ static int32_t array(struct reader *r, json_t *s, int depth, int32_t next)
     int32_t end = byte(r, ']', next);
     if (most == 0) return byte(r, '[', end);
     if (!others && !first) return grammar_refuse(r, GRAMMAR_REFUSED, "items is needed");
+    if (once && !json_is_boolean(once)) return grammar_refuse(r, GRAMMAR_REFUSED, "uniqueItems must be true or false");
+    if (json_is_true(once) && most > 1) return byte(r, '[', unique(r, s, least, most, depth, end));
     int32_t some = items(r, s, least, most > GRAMMAR_ITEMS ? 0 : most, depth, end);
     return byte(r, '[', least == 0 ? split(r, some, end) : some);
 }

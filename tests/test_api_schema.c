@@ -101,6 +101,7 @@ TEST(what_cannot_be_said_as_one_stays_or_is_what_comes_first)
 TEST(what_is_said_of_texts_and_numbers_is_kept_as_far_as_it_is_small)
 {
 #define TEXT(more) "{'type':'string'," more "}"
+#define LIST(item) "{'type':'array','items':{" item "},'uniqueItems':true}"
     static const struct { const char *schema, *made; } cases[] = {
         {TEXT("'pattern':'^[a-z]+$','maxLength':20"), TEXT("'pattern':'^[a-z]+$','maxLength':20")},
         {TEXT("'pattern':'^[a-z]{50}','minLength':2,'maxLength':60"), TEXT("'pattern':'^[a-z]{50}','minLength':2")},
@@ -112,11 +113,21 @@ TEST(what_is_said_of_texts_and_numbers_is_kept_as_far_as_it_is_small)
         {"{'type':'integer','multipleOf':7,'minimum':0}", "{'type':'integer','minimum':0}"},
         {"{'type':'number','multipleOf':0.1,'minimum':0}", "{'type':'number','minimum':0}"},
         {"{'type':'number','multipleOf':2000}", "{'type':'number'}"},
+        {LIST("'enum':[1,2,3,4]"), LIST("'enum':[1,2,3,4]")},
+        {LIST("'enum':[1,2,3,4,5]"), "{'type':'array','items':{'enum':[1,2,3,4,5]}}"},
+        {LIST("'type':'boolean'"), LIST("'type':'boolean'")},
+        {LIST("'type':'string'"), "{'type':'array','items':{'type':'string'}}"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         check_made(cases[i].schema, true, cases[i].schema);
         check_made(cases[i].schema, false, cases[i].made);
     }
+    check_made("{'type':'array','items':{'$ref':'#/$defs/C'},'uniqueItems':true,'$defs':{'C':{'enum':['r','g']}}}",
+               false, LIST("'enum':['r','g']")); /* as pydantic has a set of an Enum */
+    check_made(LIST("'enum':[1],'nullable':true"), false, "{'type':'array','items':{'anyOf':[{'enum':[1]},{'type':"
+               "'null'}]}}");
+    check_made("{'type':'array','items':{'type':'null'},'uniqueItems':false}", true, "{'type':'array','items':{'type':"
+               "'null'}}");
 }
 
 static int times(const char *text, const char *word)

@@ -127,8 +127,60 @@ TEST(grammar_masks_of_a_word_or_any_string)
     rig_close(&rig);
 }
 
+#define ONCE(more, items) "{\"type\":\"array\",\"uniqueItems\":true" more ",\"items\":{" items "}}"
+
+/* All lists of up to four of four values, of which the schema says two twice. */
+TEST(grammar_lists_may_have_each_value_once)
+{
+    static const char *const values[] = {"\"a\"", "\"ab\"", "3", "null"};
+    static const struct { const char *more; int least, most; } cases[] = {
+        {"", 0, 4}, {",\"minItems\":2", 2, 4}, {",\"maxItems\":2", 0, 2}, {",\"minItems\":3,\"maxItems\":3", 3, 3},
+        {",\"minItems\":4,\"maxItems\":9", 4, 4},
+    };
+    char schema[200], text[80];
+    int took = 0;
+    rig_open(&rig, 1);
+    rig.limits = GRAMMAR_LIMITS;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        snprintf(schema, sizeof schema, ONCE("%s", "\"enum\":[\"a\",\"ab\",3,null,3.0,\"a\"]"), cases[i].more);
+        if (!rig_schema(&rig, schema)) check_fail(__FILE__, __LINE__, "%s: %s", schema, rig.err.text);
+        CHECK(!rig_says(&rig, "[3,3.0]") && !rig_says(&rig, "[3,3.0,null]")); /* which are the same */
+        for (int k = 0; k < 5 * 5 * 5 * 5; k++) {
+            int n = snprintf(text, sizeof text, "["), count = 0;
+            unsigned had = 0;
+            bool once = true, ended = false;
+            for (int rest = k; rest > 0; rest /= 5) {
+                const int which = rest % 5 - 1;
+                ended |= which < 0; /* one text for each list */
+                if (which < 0) continue;
+                once = once && !(had >> which & 1);
+                had |= 1u << which;
+                n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", count++ ? "," : "", values[which]);
+            }
+            if (ended) continue;
+            snprintf(text + n, sizeof text - (size_t)n, "]");
+            const bool want = once && count >= cases[i].least && count <= cases[i].most;
+            if (rig_says(&rig, text) != want)
+                check_fail(__FILE__, __LINE__, "%s: %s is %s", schema, text, want ? "one" : "none");
+            took += want;
+            text[strlen(text) - 1] = '\0';
+            CHECK(!rig_says(&rig, text));
+        }
+    }
+    CHECK(took > 100);
+    CHECK(rig_schema(&rig, ONCE("", "\"type\":\"boolean\"")) != NULL);
+    CHECK(rig_says(&rig, "[true,false]") && rig_says(&rig, "[false]") && !rig_says(&rig, "[true,true]"));
+    CHECK(rig_schema(&rig, ONCE("", "\"enum\":[1,2,3,4,5,6,7,8]")) != NULL);
+    CHECK(rig_says(&rig, "[8,7,6,5,4,3,2,1]") && !rig_says(&rig, "[8,7,6,5,4,3,2,8]"));
+    CHECK(grammar_states(rig.g) < 600);
+    CHECK(rig_schema(&rig, "{\"type\":\"array\",\"uniqueItems\":false,\"items\":{\"type\":\"null\"}}") != NULL);
+    CHECK(rig_says(&rig, "[null,null]"));
+    rig_close(&rig);
+}
+
 TEST(grammar_refuses_by_name_and_place)
 {
+#define ARRAY(once) "{\"type\":\"array\",\"items\":{\"type\":\"integer\"},\"uniqueItems\":" once "}"
     static const struct { const char *schema, *says; } cases[] = {
         {OBJECT("\"a\":{\"type\":\"string\",\"pattern\":\"a**\"}"), "at /properties/a: pattern: a repetition is"},
         {"{\"$ref\":\"#\"}", "at /: $ref is not known"},
@@ -137,6 +189,13 @@ TEST(grammar_refuses_by_name_and_place)
         {"{\"type\":\"array\",\"items\":{\"type\":\"string\",\"not\":{}}}", "at /items: not is not known"},
         {"{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"integer\",\"minimum\":{}}]}", "at /anyOf/1: minimum"},
         {"{\"type\":\"string\",\"items\":{}}", "items does not go with string"},
+        {ARRAY("1"), "at /: uniqueItems must be true or false"},
+        {ARRAY("true"), "at /: uniqueItems is not known, but of items that are"},
+        {ARRAY("true,\"prefixItems\":[{\"const\":1}]"), "at /: uniqueItems is not known, but of items that are"},
+        {ONCE("", "\"enum\":[1,2,3,4,5,6,7,8,9]"), "uniqueItems is not known, but of items that are"},
+        {ONCE("", "\"enum\":[[1],[1.0]]"), "uniqueItems is not known, but of items that are"},
+        {ONCE(",\"minItems\":3", "\"enum\":[1,2,2]"), "minItems is 3, and there are 2 items that differ"},
+        {ONCE("", "\"type\":\"string\",\"enum\":[1,2]"), "is not of type string"},
         {"{\"oneOf\":[{\"type\":\"null\"}],\"type\":\"null\"}", "type does not go with oneOf"},
         {"{\"oneOf\":[{\"type\":\"null\"}],\"anyOf\":[]}", "anyOf does not go with oneOf"},
         {"{\"type\":[\"string\",\"null\"]}", "type must be one name"},
