@@ -1,7 +1,7 @@
 /* fuzz_grammar.c - a schema from anywhere, and a text that a model may have written under it.
  *
  * covers: engine/grammar.c engine/grammar_schema.c engine/grammar_dfa.c engine/grammar_index.c engine/grammar_harmony.c
- * covers: engine/grammar_regex.c engine/grammar_string.c engine/grammar_number.c
+ * covers: engine/grammar_regex.c engine/grammar_string.c engine/grammar_meet.c engine/grammar_number.c
  *
  * An input: the schema, a NUL, the text; '~' as the first byte of the text allows blanks, 8 makes the schema a pattern
  * or a list of texts, and 1, 2, 3 or 5 asks for these parts of an answer in messages, whose marks are bytes from 0xf8
