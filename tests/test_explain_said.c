@@ -78,6 +78,30 @@ TEST(an_exit_code_says_that_a_process_was_ended_and_not_why)
     CHECK(!says(v[0].evidence, v[0].evidences, "137 = 128 + 9"));
 }
 
+/* vLLM's image and its own files have a client's name in theirs. */
+TEST(an_image_called_vllm_openai_is_vllm_and_nobodys_client)
+{
+    static const struct { const char *text; enum stack whose; } row[] = {
+        {"image: vllm/vllm-openai:latest\nRuntimeError: CUDA out of memory.\n", STACK_VLLM},
+        {"3f1e0a2b9c1d   docker.io/vllm/vllm-openai:v0.11.0   \"vllm serve\"   Exited (137) 3 minutes ago   llm\n",
+         STACK_VLLM},
+        {"container oom 3f1e0a (image=vllm/vllm-openai:latest, name=llm)\n"
+         "container die 3f1e0a (execDuration=12, exitCode=137, image=vllm/vllm-openai:latest, name=llm)\n",
+         STACK_LINUX},
+        {"  Normal  Pulled  12m  kubelet  Container image \"vllm/vllm-openai:v0.11.0\" already present on machine\n"
+         "      Reason:       OOMKilled\n", STACK_KUBERNETES},
+        {"  File \"/usr/lib/python3/dist-packages/vllm/entrypoints/openai/api_server.py\", line 9, in run_server\n"
+         "torch.OutOfMemoryError: CUDA out of memory.\n", STACK_VLLM}};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        CHECK_EQ(explain(row[i].text), 1);
+        CHECK_EQ(v[0].stack, row[i].whose);
+        CHECK_EQ(v[0].wrapped_by, STACK_UNKNOWN);
+        CHECK(!says(v[0].next, v[0].nexts, "client's report"));
+    }
+    CHECK_EQ(explain("openai.BadRequestError: Error code: 400 - CUDA out of memory, says vllm/vllm-openai\n"), 1);
+    CHECK_EQ(v[0].wrapped_by, STACK_OPENAI); /* that names both */
+}
+
 TEST(who_ends_a_process_before_the_kernel_does_is_heard)
 {
     CHECK_EQ(explain("earlyoom[904]: low memory! at or below SIGTERM limits: mem  8.00%, swap 30.42%\n"

@@ -342,11 +342,23 @@ static void add_smi(const struct run *r, struct findings *f, const struct hit *m
         smi_device(&f->smi, used.value, last);
 }
 
+/* A program that is named within another's longer name: OpenAI in the image vllm/vllm-openai. */
+static bool named_within(const struct hits *h, size_t i)
+{
+    const struct hit *me = &h->hit[i];
+    for (size_t k = i; k-- > 0 && h->hit[k].at + MATCH_GAP > me->at;)
+        if (word_of(&h->hit[k])->kind == WORD_STACK && h->hit[k].at < me->at && h->hit[k].end >= me->end &&
+            word_of(&h->hit[k])->of != word_of(me)->of)
+            return true;
+    return false;
+}
+
 static void add_common(const struct run *r, struct findings *f, const struct hits *h, size_t i)
 {
     const struct hit *me = &h->hit[i];
     const struct word *w = word_of(me);
-    if (w->kind == WORD_STACK) f->stack[w->of] += f->stack[w->of] < 3 * w->points ? w->points : 0;
+    if (w->kind == WORD_STACK && !named_within(h, i))
+        f->stack[w->of] += f->stack[w->of] < 3 * w->points ? w->points : 0;
     if (w->kind == WORD_NOTE) f->note[w->of] = true;
     if (w->kind == WORD_FIGURE) add_smi(r, f, me);
     if (w->kind == WORD_FAIL && w->of == FAMILY_OTHER && w->points > f->other_points && !only_advice(h, i)) {

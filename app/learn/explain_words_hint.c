@@ -71,6 +71,7 @@ const struct word words_hint[] = {
     STAGE(STAGE_INIT, "cuda lazy init"),
 
     STACK(STACK_PLIMSOLL, 8, "plimsoll"), STACK(STACK_VLLM, 3, "vllm"), STACK(STACK_VLLM, 4, "engine core"),
+    STACK(STACK_VLLM, 3, "vllm openai"), STACK(STACK_VLLM, 3, "vllm entrypoints openai"), /* its image, its own files */
     STACK(STACK_VLLM, 3, "gpu memory utilization"), STACK(STACK_VLLM, 2, "max model len"),
     STACK(STACK_VLLM, 3, "cache blocks"), STACK(STACK_VLLM, 3, "too large swap space"),
     STACK(STACK_VLLM, 3, "lack of cpu swap space"),
