@@ -80,6 +80,8 @@ TEST(the_exit_status_says_whether_a_cause_was_found)
     CHECK_EQ(RUN("a letter about the weather\n", "--json"), 1);
     CHECK_STR(said(), "");
     CHECK_EQ(run("", ARGS("explain")), 1);
+    CHECK_EQ(RUN("EngineDeadError: EngineCore encountered an issue.\n", "--json"), 1); /* it says where one is */
+    check_has(said(), "\"unknown\"");
 }
 
 TEST(what_is_wrong_with_the_command_line_is_said_in_a_line)

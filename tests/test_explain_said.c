@@ -12,6 +12,38 @@ static bool says(const char lines[][VERDICT_TEXT], int n, const char *part)
     return false;
 }
 
+/* A client's traceback alone: the cause is not in it, and not guessed. */
+TEST(an_engine_that_is_dead_sends_to_the_log_that_says_why)
+{
+    static const char *const text[] = {
+        "Traceback (most recent call last):\n  File \"/app/main.py\", line 20, in main\n"
+        "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the "
+        "root cause.\n",
+        "openai.InternalServerError: Error code: 500 - {'error': {'message': 'EngineCore encountered an issue. See "
+        "stack trace (above) for the root cause.', 'type': 'InternalServerError', 'param': None, 'code': 500}}\n",
+        "vllm.engine.async_llm_engine.AsyncEngineDeadError: Background loop has errored already.\n"
+        "openai.APIConnectionError: Connection error.\n"};
+    for (size_t i = 0; i < COUNT_OF(text); i++) {
+        CHECK_EQ(explain(text[i]), 1);
+        CHECK_EQ(v[0].cause, CAUSE_UNKNOWN);
+        CHECK_EQ(v[0].stack, STACK_VLLM);
+        CHECK_EQ(v[0].line, i == 0 ? 3 : 1);
+        CHECK(says(v[0].evidence, v[0].evidences, "in the server's log"));
+        CHECK(says(v[0].next, v[0].nexts, "docker logs NAME") && says(v[0].next, v[0].nexts, "grep -nE"));
+        for (int k = 0; k < v[0].nexts; k++) CHECK(strlen(v[0].next[k]) < VERDICT_TEXT - 1);
+        CHECK_EQ(v[0].fixes, 0);
+        CHECK_EQ(explain_next_question(&v[0], NULL), -1);
+    }
+    CHECK_EQ(v[0].wrapped_by, STACK_OPENAI);
+    /* What stands above it is the cause, be it memory or not. */
+    CHECK_EQ(explain("(EngineCore pid=1) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+                     "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.\n"), 1);
+    CHECK(v[0].cause != CAUSE_UNKNOWN && v[0].cause != CAUSE_NOT_MEMORY && v[0].line == 1);
+    CHECK_EQ(explain("(EngineCore pid=1) RuntimeError: CUDA error: an illegal memory access was encountered\n"
+                     "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.\n"), 1);
+    CHECK(v[0].cause == CAUSE_NOT_MEMORY && v[0].line == 1);
+}
+
 /* Servers name the prompt, the answer or both together, in this order or in that. */
 TEST(what_is_too_long_has_its_sum_whoever_says_so)
 {

@@ -33,6 +33,9 @@ bool explain_asks(const struct verdict *v, int question, const struct explain_an
     return question != ASK_GAP || (known && known->of[ASK_WHEN] == WHEN_HOURS);
 }
 
+/* Something ran out, or passed a limit. */
+static bool is_failure(const struct verdict *v) { return v->cause != CAUSE_NOT_MEMORY && v->cause != CAUSE_UNKNOWN; }
+
 /* ------------------------------------------------------------------ which cases are told */
 
 /* A kill that only a guess connects with memory, beside a probe that failed. */
@@ -113,6 +116,7 @@ static int tell(const struct findings *f, const char *text, size_t n, const stru
     else if (smi_is_full(&f->smi)) say_table(f, text, n, v);
     else if (shape == SMI_FLAT && !f->other) say_smi_series(f, v);
     else if (pool_is_full(f) && f->other_points < WEAK) say_pool_load(f, v);
+    else if (f->dead && (f->other_points < WEAK || f->other->at > f->dead->at)) say_dead(f, text, n, v);
     else if (f->note[NOTE_WRAPPER] && f->other_points < WEAK) return 0;
     else if (f->other || f->note[NOTE_STARTED]) say_other(f, text, n, v);
     else return 0;
@@ -135,7 +139,7 @@ static int read_part(const char *text, size_t n, uint32_t before, const struct e
         told = tell(f, text, n, known, v, cap);
     }
     for (int i = 0; i < told; i++) {
-        if (v[i].cause != CAUSE_NOT_MEMORY) remedy_into(&v[i]);
+        if (is_failure(&v[i])) remedy_into(&v[i]);
         verdict_rank(&v[i]);
     }
     free(f);
@@ -148,11 +152,8 @@ static int read_part(const char *text, size_t n, uint32_t before, const struct e
 
 enum { HALF = EXPLAIN_BYTES / 2, OVERLAP = 1 << 16 /* bytes that two parts share: a message at their border */ };
 
-/* Memory ran out, or tokens passed a limit: who only answered, or timed out, may have done that behind a failure. */
-static bool names_failure(const struct verdict *v, int told)
-{
-    return told > 0 && v[0].line > 0 && v[0].cause != CAUSE_NOT_MEMORY;
-}
+/* Something ran out in a line of the text: who only answered, or timed out, may have done that behind a failure. */
+static bool names_failure(const struct verdict *v, int told) { return told > 0 && v[0].line > 0 && is_failure(&v[0]); }
 
 /* The first line's beginning behind `at` if it is near, else `at`. */
 static size_t line_from(const char *text, size_t n, size_t at)
@@ -225,7 +226,7 @@ int explain_text(const char *text, size_t n, struct verdict *v, int cap) { retur
 
 int explain_next_question(const struct verdict *v, const struct explain_answers *known)
 {
-    if (v->sure == SURE_CERTAIN || v->cause == CAUSE_NOT_MEMORY) return -1;
+    if (v->sure == SURE_CERTAIN || !is_failure(v)) return -1;
     if (v->line == 0) return -1; /* of a table: the answers are about a failure */
     if (explain_asks(v, ASK_GAP, known)) return ASK_GAP; /* nothing else tells its two causes apart */
     for (int q = 0; q < QUESTIONS; q++)

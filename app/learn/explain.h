@@ -14,6 +14,7 @@
  *     explain_judge   points for and against each cause: arithmetic first, then stage, then words
  *     explain_say     sentences, figures, fixes and next steps of a verdict
  *     explain_advice  (for it) next steps where no memory ran out
+ *     explain_server  (for it) what a server says of itself although nothing failed in the text
  *
  * No cause rests on one literal line: a phrase is words in their order, whatever stands between them, and a verdict is
  * the sum of all that speaks for it.  Pure: no file, no clock, no state.  Of a text of more than EXPLAIN_BYTES the
@@ -48,7 +49,8 @@ extern const struct explain_ask explain_ask[QUESTIONS];
 struct explain_answers { int of[QUESTIONS]; };
 
 /* The verdicts on n bytes of text, the more basic failure first; how many, at most cap.  0: nothing in it says what
- * happened, or memory ran out in here. */
+ * happened, or memory ran out in here.  Of CAUSE_UNKNOWN is one, alone, where the text says that something failed and
+ * that another text has the cause: its `next` says which. */
 int explain_text(const char *text, size_t n, struct verdict *v, int cap);
 /* The same, with what is known beside the text (NULL: nothing).  Answers change points, not what was read. */
 int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap);

@@ -360,6 +360,7 @@ static void add_common(const struct run *r, struct findings *f, const struct hit
     if (w->kind == WORD_STACK && !named_within(h, i))
         f->stack[w->of] += f->stack[w->of] < 3 * w->points ? w->points : 0;
     if (w->kind == WORD_NOTE) f->note[w->of] = true;
+    if (w->kind == WORD_NOTE && w->of == NOTE_DEAD && !f->dead) f->dead = me;
     if (w->kind == WORD_FIGURE) add_smi(r, f, me);
     if (w->kind == WORD_FAIL && w->of == FAMILY_OTHER && w->points > f->other_points && !only_advice(h, i)) {
         f->other = me;

@@ -56,6 +56,7 @@ struct findings {
     int n;
     const struct hit *other; /* the failure that is not of memory; NULL: none */
     int other_points;
+    const struct hit *dead;  /* the first that says that an engine is dead; NULL: none does */
     bool note[NOTES];
     int stack[STACKS];       /* points of all that names it */
     struct smi smi;

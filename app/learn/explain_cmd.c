@@ -23,8 +23,8 @@ static const char help[] =
     "It does the sums (tried, free, allocated, reserved, outside) and says what they rule out.  Nothing is\n"
     "sent anywhere, and no model is needed.\n"
     "\n"
-    "Exit status: 0 a cause was found, also one that is not memory; 1 nothing in the text was recognised,\n"
-    "or it could not be written; 2 usage, or FILE could not be read.\n";
+    "Exit status: 0 a cause was found, also one that is not memory; 1 none was, be it that the text only says\n"
+    "where it is told, or it could not be written; 2 usage, or FILE could not be read.\n";
 
 enum { LOG_MOST = 256 << 20, WIDTH = 100 };
 
@@ -152,7 +152,7 @@ int explain_run(int argc, char **argv)
     out_init(&out, STDOUT_FILENO);
     out_put(&out, said.data ? said.data : "", said.failed ? 0 : said.len);
     out_end(&out);
-    bad = said.failed || n == 0;
+    bad = said.failed || n == 0 || v[0].cause == CAUSE_UNKNOWN;
     buf_free(&said);
     buf_free(&text);
     return face_finish(&out, bad ? EXIT_INTERNAL : EXIT_DONE);

@@ -254,7 +254,8 @@ static void say_second(const struct judged *j, struct verdict *v)
 /* A client's report of what a server answered: no figure, no place in a program. */
 static bool is_report(const struct findings *f, const struct fail_case *c)
 {
-    const bool client = f->stack[STACK_OPENAI] >= 2 || f->stack[STACK_LITELLM] >= 2 || f->note[NOTE_WRAPPER];
+    const bool client = f->stack[STACK_OPENAI] >= 2 || f->stack[STACK_LITELLM] >= 2 || f->note[NOTE_WRAPPER] ||
+                        f->note[NOTE_DEAD];
     return client && c->family != FAMILY_TOKENS && c->family != FAMILY_HOST && !c->has[FIG_FREE] &&
            c->stage == STAGE_NONE;
 }
@@ -325,8 +326,8 @@ static void say_what(const struct fail_case *c, const char *text, size_t n, stru
     run_quote(text, n, c->line, v->what, sizeof v->what);
 }
 
-/* Who failed, and who told it; a wrapper alone is taken for both. */
-static void say_stacks(const struct findings *f, const struct fail_case *c, struct verdict *v)
+/* A wrapper alone is taken for both. */
+void say_stacks(const struct findings *f, const struct fail_case *c, struct verdict *v)
 {
     enum stack wrapper = judge_wrapper(f);
     v->stack = judge_stack(f, c);

@@ -21,9 +21,15 @@ void say_probe(const struct findings *f, const struct fail_case *c, const char *
 bool pool_is_full(const struct findings *f);
 void say_pool_load(const struct findings *f, struct verdict *v);
 
+/* Who asked a server is told that its engine is dead, and why is told elsewhere: where. */
+void say_dead(const struct findings *f, const char *text, size_t n, struct verdict *v);
+
 /* A table of a device, and nothing that failed: who holds it. */
 void say_table(const struct findings *f, const char *text, size_t n, struct verdict *v);
 
 /* How the memory of a device went, in a series that has a shape, and nothing that failed. */
 void say_smi_series(const struct findings *f, struct verdict *v);
+
+/* Who failed, and who told it; c: the case, or NULL. */
+void say_stacks(const struct findings *f, const struct fail_case *c, struct verdict *v);
 #endif

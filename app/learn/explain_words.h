@@ -39,6 +39,7 @@ enum word_note {
     NOTE_HOURS,   /* it had run for long */
     NOTE_FIRST,   /* at the first request, before any */
     NOTE_CHILD,   /* a server says that it ends itself because a process of its own failed */
+    NOTE_DEAD,    /* the engine behind a server is dead: who asked it is told so, and not why */
     NOTES
 };
 
