@@ -44,6 +44,63 @@ TEST(an_engine_that_is_dead_sends_to_the_log_that_says_why)
     CHECK(v[0].cause == CAUSE_NOT_MEMORY && v[0].line == 1);
 }
 
+/* llama.cpp goes on where it could not make a model fit: alone that is a warning, and behind it is the failure. */
+TEST(a_fit_that_gave_up_says_what_was_set_by_hand)
+{
+#define GAVE_UP(why) "W common_fit_params: failed to fit params to free device memory: " why ", abort\n"
+#define TOO_MUCH                                                                                                     \
+    "I common_params_fit_impl: projected to use 24840 MiB of device memory vs. 22341 MiB of free device memory\n"     \
+    "I common_params_fit_impl: cannot meet free memory target of 1024 MiB, need to reduce device memory by 3523 MiB\n"
+    static const struct { const char *text, *next; enum cause cause; enum sure sure; } row[] = {
+        {TOO_MUCH GAVE_UP("n_gpu_layers already set by user to 99"), "leave it out", CAUSE_WEIGHTS, SURE_LIKELY},
+        {TOO_MUCH GAVE_UP("model_params::tensor_buft_overrides already set by user"), "--n-cpu-moe", CAUSE_WEIGHTS,
+         SURE_LIKELY},
+        {GAVE_UP("model_params::tensor_split already set by user"), "--tensor-split", CAUSE_WEIGHTS, SURE_GUESS},
+        {GAVE_UP("llama_params_fit is not implemented for SPLIT_MODE_TENSOR"), "--split-mode", CAUSE_WEIGHTS,
+         SURE_GUESS},
+        {GAVE_UP("was unable to fit model into system memory by reducing context"), "RAM", CAUSE_HOST, SURE_GUESS},
+        {"llama_params_fit: encountered an error while trying to fit params to free device memory: failed to load "
+         "model\n", "trial", CAUSE_UNKNOWN, SURE_GUESS},
+        {GAVE_UP("n_gpu_layers already set by user to 99") "main: model loaded\nmain: server is listening on "
+         "http://127.0.0.1:8080\n", "leave it out", CAUSE_NOT_MEMORY, SURE_LIKELY}};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        CHECK_EQ(explain(row[i].text), 1);
+        CHECK_EQ(v[0].cause, row[i].cause);
+        CHECK_EQ(v[0].sure, row[i].sure);
+        CHECK_EQ(v[0].stack, STACK_LLAMA_CPP);
+        CHECK(v[0].line > 0 && strstr(v[0].what, "fit params"));
+        CHECK(says(v[0].next, v[0].nexts, row[i].next) && says(v[0].next, v[0].nexts, "llama-fit-params"));
+        for (int k = 0; k < v[0].nexts; k++) CHECK(strlen(v[0].next[k]) < VERDICT_TEXT - 1);
+        CHECK_EQ(says(v[0].evidence, v[0].evidences, "24.26 GiB and 21.82 GiB are free: 2.44 GiB too much"), i < 2);
+    }
+    CHECK_EQ(explain(TOO_MUCH "I common_params_fit_impl: context size set by user to 131072 -> no change\n"
+                     GAVE_UP("model_params::tensor_buft_overrides already set by user")
+                     "E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 14656.12 MiB on device 0: cudaMalloc "
+                     "failed: out of memory\nE graph_reserve: failed to allocate compute buffers\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_ACTIVATIONS);
+    CHECK_EQ(v[0].line, 5);
+    CHECK(says(v[0].evidence, v[0].evidences, "line 4: --fit had given up"));
+    CHECK(says(v[0].evidence, v[0].evidences, "smaller by 3.44 GiB"));
+    CHECK(says(v[0].next, v[0].nexts, "--n-cpu-moe") && says(v[0].next, v[0].nexts, "--ctx-size is set"));
+    /* One that fitted has nothing to say. */
+    CHECK_EQ(explain("llama_params_fit: successfully fit params to free device memory\n"), 0);
+}
+
+TEST(a_first_layer_on_the_cpu_is_most_often_a_want_of_room)
+{
+    CHECK_EQ(explain("load_tensors: offloaded 61/66 layers to GPU\n"
+                     "W sched_reserve: layer 0 is assigned to device CPU but the fused Gated Delta Net tensor is "
+                     "assigned to device CUDA0 (usually due to missing support)\n"
+                     "W sched_reserve: fused Gated Delta Net (chunked) not supported, set to disabled\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_WEIGHTS);
+    CHECK_EQ(v[0].sure, SURE_GUESS);
+    CHECK_EQ(v[0].stack, STACK_LLAMA_CPP);
+    CHECK_EQ(v[0].line, 2);
+    CHECK(says(v[0].evidence, v[0].evidences, "of 66 layers 61 are on the device"));
+    CHECK(says(v[0].next, v[0].nexts, "--ctx-size") && says(v[0].next, v[0].nexts, "--n-cpu-moe"));
+    for (int k = 0; k < v[0].nexts; k++) CHECK(strlen(v[0].next[k]) < VERDICT_TEXT - 1);
+}
+
 /* Servers name the prompt, the answer or both together, in this order or in that. */
 TEST(what_is_too_long_has_its_sum_whoever_says_so)
 {

@@ -342,6 +342,17 @@ static void add_smi(const struct run *r, struct findings *f, const struct hit *m
         smi_device(&f->smi, used.value, last);
 }
 
+static void add_fit(struct fit_told *fit, const struct word *w, const struct hit *me)
+{
+    const double last = me->numbers ? me->number[me->numbers - 1].value : 0;
+    if (w->kind == WORD_NOTE && w->of == NOTE_FIT) fit->line = me->line;
+    if (w->kind == WORD_NOTE && w->of == NOTE_FIRST_LAYER && !fit->layer_line) fit->layer_line = me->line;
+    if (w->kind != WORD_FIGURE) return;
+    if (w->of == FIG_FIT_USE) fit->use = me->number[0].value, fit->room = last;
+    if (w->of == FIG_FIT_OVER) fit->over = last;
+    if (w->of == FIG_LAYERS) fit->on_device = me->number[0].value, fit->layers = last;
+}
+
 /* A program that is named within another's longer name: OpenAI in the image vllm/vllm-openai. */
 static bool named_within(const struct hits *h, size_t i)
 {
@@ -362,6 +373,7 @@ static void add_common(const struct run *r, struct findings *f, const struct hit
     if (w->kind == WORD_NOTE) f->note[w->of] = true;
     if (w->kind == WORD_NOTE && w->of == NOTE_DEAD && !f->dead) f->dead = me;
     if (w->kind == WORD_FIGURE) add_smi(r, f, me);
+    add_fit(&f->fit, w, me);
     if (w->kind == WORD_FAIL && w->of == FAMILY_OTHER && w->points > f->other_points && !only_advice(h, i)) {
         f->other = me;
         f->other_points = w->points;

@@ -51,6 +51,13 @@ struct pool_load {
     double used, running, waiting; /* of 1; requests */
 };
 
+/* What llama.cpp said of its --fit, which lays a model out before it loads it, and of the layers that it placed. */
+struct fit_told {
+    uint32_t line, layer_line; /* where it gave up; where the first layer is not on the device; 0: it is nowhere said */
+    double use, room, over;    /* bytes: that it would take, that are free, by which it is too much; 0: not said */
+    double on_device, layers;  /* of so many layers */
+};
+
 struct findings {
     struct fail_case one[CASES_MOST];
     int n;
@@ -60,6 +67,7 @@ struct findings {
     bool note[NOTES];
     int stack[STACKS];       /* points of all that names it */
     struct smi smi;
+    struct fit_told fit;
     struct pool_load pool;   /* of the lines on which requests waited: the last on which it was fullest */
     uint32_t before;         /* lines of the whole text before the part that was read */
 };

@@ -362,6 +362,7 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
     say_habit(f, c, j, v);
     say_second(j, v);
     say_next(f, c, j, known, v);
+    say_fit_before(f, c, v);
     say_longest(c, v);
 }
 

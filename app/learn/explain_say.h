@@ -24,6 +24,12 @@ void say_pool_load(const struct findings *f, struct verdict *v);
 /* Who asked a server is told that its engine is dead, and why is told elsewhere: where. */
 void say_dead(const struct findings *f, const char *text, size_t n, struct verdict *v);
 
+/* llama.cpp's --fit gave up, or left the first layer to the CPU, and nothing failed in the text. */
+bool fit_is_told(const struct findings *f);
+void say_fit(const struct findings *f, const char *text, size_t n, struct verdict *v);
+/* ... and then a device's memory ran out. */
+void say_fit_before(const struct findings *f, const struct fail_case *c, struct verdict *v);
+
 /* A table of a device, and nothing that failed: who holds it. */
 void say_table(const struct findings *f, const char *text, size_t n, struct verdict *v);
 

@@ -24,7 +24,7 @@ enum word_figure {
     FIG_HOST_HAVE, FIG_RSS, FIG_LIMIT, FIG_TOKENS_MOST, FIG_TOKENS_ASKED, FIG_RUNNING, FIG_WAITING, FIG_SMI,
     FIG_SMI_PROCESS, FIG_TURN_TOKENS, FIG_TOKENS_SENT, FIG_MESSAGES, FIG_BYTES_NOW,
     FIG_MIB_NOW, FIG_TURN_BYTES, FIG_LONG, FIG_DEVICE, FIG_PID, FIG_ANSWER, FIG_BATCH, FIG_ROOM,
-    FIG_POOL_PERCENT, FIG_POOL_SHARE, FIG_RAM_NEEDED, FIGURES
+    FIG_POOL_PERCENT, FIG_POOL_SHARE, FIG_RAM_NEEDED, FIG_FIT_USE, FIG_FIT_OVER, FIG_LAYERS, FIGURES
 };
 
 enum word_note {
@@ -40,6 +40,9 @@ enum word_note {
     NOTE_FIRST,   /* at the first request, before any */
     NOTE_CHILD,   /* a server says that it ends itself because a process of its own failed */
     NOTE_DEAD,    /* the engine behind a server is dead: who asked it is told so, and not why */
+    NOTE_FIT,     /* llama.cpp could not make its settings fit what is free, and says why: */
+    NOTE_FIT_TRIAL, NOTE_FIT_LAYERS, NOTE_FIT_PLACES, NOTE_FIT_SPLIT, NOTE_FIT_CONTEXT, NOTE_FIT_HOST,
+    NOTE_FIRST_LAYER, /* its first layer is not on the device */
     NOTES
 };
 

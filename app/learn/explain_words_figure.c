@@ -84,6 +84,8 @@ const struct word words_figure[] = {
     FIGURE(FIG_BATCH, "try to allocate # tokens"), FIGURE(FIG_ROOM, "available tokens #"),
     FIGURE(FIG_RAM_NEEDED, "failed to allocate cpu buffer of size #"),
     FIGURE(FIG_RAM_NEEDED, "failed to allocate cpu repack buffer of size #"),
+    FIGURE(FIG_FIT_USE, "projected to use $ of * memory vs $ of"), FIGURE(FIG_FIT_OVER, "need to reduce * memory by $"),
+    FIGURE(FIG_FIT_OVER, "need to use $ less in total"), FIGURE(FIG_LAYERS, "offloaded # / # layers to"),
     FIGURE(FIG_POOL_PERCENT, "kv cache usage #"), FIGURE(FIG_POOL_SHARE, "| token usage #"),
     FIGURE(FIG_ROOM, "available full tokens #"), FIGURE(FIG_RUNNING, "running # req"),
     FIGURE(FIG_RUNNING, "running req #"),
