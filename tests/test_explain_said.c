@@ -12,6 +12,13 @@ static bool says(const char lines[][VERDICT_TEXT], int n, const char *part)
     return false;
 }
 
+static bool fixed_by(const char *how)
+{
+    for (int i = 0; i < v[0].fixes; i++)
+        if (strstr(v[0].fix[i].how, how)) return true;
+    return false;
+}
+
 /* A client's traceback alone: the cause is not in it, and not guessed. */
 TEST(an_engine_that_is_dead_sends_to_the_log_that_says_why)
 {
@@ -84,6 +91,22 @@ TEST(a_fit_that_gave_up_says_what_was_set_by_hand)
     CHECK(says(v[0].next, v[0].nexts, "--n-cpu-moe") && says(v[0].next, v[0].nexts, "--ctx-size is set"));
     /* One that fitted has nothing to say. */
     CHECK_EQ(explain("llama_params_fit: successfully fit params to free device memory\n"), 0);
+}
+
+/* llama-server at the end of its context, of one version: an assertion, and the process is gone. */
+TEST(an_assertion_on_a_view_of_the_cache_is_the_end_of_the_context)
+{
+    CHECK_EQ(explain("slot update_slots: id  0 | task 0 | new prompt, n_ctx_slot = 4096, n_keep = 0, n_prompt_tokens = "
+                     "3120\nslot update_slots: id  0 | task 0 | prompt done, n_past = 3120, n_tokens = 1072\n"
+                     "C:\\llama.cpp\\ggml\\src\\ggml.c:1554: GGML_ASSERT(view_src == NULL || data_size == 0 || "
+                     "data_size + view_offs <= ggml_nbytes(view_src)) failed\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_CONTEXT);
+    CHECK_EQ(v[0].sure, SURE_LIKELY);
+    CHECK_EQ(v[0].stack, STACK_LLAMA_CPP);
+    CHECK(says(v[0].evidence, v[0].evidences, "prompt's 3120 tokens are within the limit of 4096"));
+    CHECK(fixed_by("--ctx-size"));
+    CHECK_EQ(explain("llama.cpp/ggml/src/ggml.c:3210: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
 }
 
 TEST(a_first_layer_on_the_cpu_is_most_often_a_want_of_room)
@@ -199,13 +222,6 @@ TEST(who_ends_a_process_before_the_kernel_does_is_heard)
     CHECK_EQ(v[0].cause, CAUSE_HOST);
     CHECK_STR(v[0].where, "process 2232050");
     CHECK_EQ(verdict_has(&v[0], "resident")->value, 4514ull << 20);
-}
-
-static bool fixed_by(const char *how)
-{
-    for (int i = 0; i < v[0].fixes; i++)
-        if (strstr(v[0].fix[i].how, how)) return true;
-    return false;
 }
 
 /* llama-server's slots share the cells of its context: where these are full, fewer of them would end more requests. */

@@ -105,6 +105,9 @@ static void say_tokens(const struct fail_case *c, struct verdict *v)
     else if (answer > 0)
         verdict_evidence(v, "%.0f tokens of the prompt and %.0f for the answer are %.0f, and %.0f are the limit", asked,
                          answer, asked + answer, most);
+    else if (asked <= most)
+        verdict_evidence(v, "the prompt's %.0f tokens are within the limit of %.0f: it was met by the answer behind "
+                         "them", asked, most);
     else
         verdict_evidence(v, "%.0f tokens were asked for and %.0f are the limit", asked, most);
 }

@@ -256,6 +256,7 @@ const struct word words_fail[] = {
     TOKENS(5, "no user query found in messages"), /* Qwen's template, of a prompt that Ollama cut in front */
     TOKENS(6, "exceed context limit"), TOKENS(6, "context length is only"), TOKENS(5, "over the context limit"),
     TOKENS(5, "exceeded the model s context"),
+    TOKENS(5, "ggml assert view src null * nbytes view src"), /* a view of the cache behind its end: at the context's */
 };
 const int words_fail_n = COUNT_OF(words_fail);
 
