@@ -306,6 +306,72 @@ TEST(a_pool_that_is_full_while_requests_wait_is_told_although_nothing_failed)
     CHECK(says(v[0].next, v[0].nexts, "Is it the wait?  line 1: the pool"));
 }
 
+#define VLLM_METRICS(run, wait, kv, lost)                                                                            \
+    "# HELP vllm:num_requests_running Number of requests in model execution batches.\n"                              \
+    "# TYPE vllm:num_requests_running gauge\n"                                                                       \
+    "vllm:num_requests_running{engine=\"0\",model_name=\"Qwen/Qwen3-8B\"} " run "\n"                                  \
+    "vllm:num_requests_waiting{engine=\"0\",model_name=\"Qwen/Qwen3-8B\"} " wait "\n"                                 \
+    "# HELP vllm:kv_cache_usage_perc KV-cache usage. 1 means 100 percent usage.\n"                                   \
+    "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"Qwen/Qwen3-8B\"} " kv "\n"                                    \
+    "vllm:num_preemptions_total{engine=\"0\",model_name=\"Qwen/Qwen3-8B\"} " lost "\n"
+
+/* What a server tells of its load, by the names and in the words of `plimsoll watch`. */
+TEST(metrics_that_are_pasted_are_read_as_watch_reads_them)
+{
+    static const struct { const char *text, *evidence; enum cause cause; enum sure sure; enum stack whose; } row[] = {
+        {VLLM_METRICS("31.0", "12.0", "0.987", "0.0"), "12 wait for KV memory, of which 99% is taken",
+         CAUSE_CONCURRENCY, SURE_LIKELY, STACK_VLLM},
+        {VLLM_METRICS("1.0", "3.0", "0.99", "0.0"), "3 wait for KV memory", CAUSE_KV, SURE_LIKELY, STACK_VLLM},
+        {VLLM_METRICS("31.0", "12.0", "0.31", "0.0"), "not for KV memory, but for the number that may run at once",
+         CAUSE_NOT_MEMORY, SURE_LIKELY, STACK_VLLM},
+        {VLLM_METRICS("8.0", "0.0", "0.31", "842.0"), "842 times since the server was started: then",
+         CAUSE_CONCURRENCY, SURE_GUESS, STACK_VLLM},
+        {"sglang:num_running_reqs{model_name=\"m\"} 41.0\nsglang:num_queue_reqs{model_name=\"m\"} 112.0\n"
+         "sglang:token_usage{model_name=\"m\"} 0.98\n# HELP sglang:num_retracted_requests_total Retract requests.\n",
+         "112 wait for KV memory", CAUSE_CONCURRENCY, SURE_LIKELY, STACK_SGLANG},
+        {"tgi_batch_current_size 4\ntgi_queue_size 9\ntgi_request_failure{err=\"overloaded\"} 3\n",
+         "9 wait until one of those that run has ended", CAUSE_NOT_MEMORY, SURE_LIKELY, STACK_TGI},
+        {"llamacpp:requests_processing 4\r\nllamacpp:requests_deferred 0\r\n", "all that came run", CAUSE_NOT_MEMORY,
+         SURE_LIKELY, STACK_LLAMA_CPP}};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        CHECK_EQ(explain(row[i].text), 1);
+        CHECK_EQ(v[0].cause, row[i].cause);
+        CHECK_EQ(v[0].sure, row[i].sure);
+        CHECK_EQ(v[0].stack, row[i].whose);
+        const bool told = says(v[0].evidence, v[0].evidences, row[i].evidence);
+        if (!told) check_fail(row[i].evidence, 1, "%s", v[0].evidence[0]);
+        CHECK(says(v[0].next, v[0].nexts, "plimsoll watch"));
+        CHECK_EQ(v[0].fixes > 0, row[i].cause != CAUSE_NOT_MEMORY);
+    }
+    CHECK_EQ(explain("vllm:num_requests_running\n"), 0); /* a name, and no figure of it */
+}
+
+TEST(of_scrapes_behind_each_other_the_last_counts_and_what_grew_is_told)
+{
+    CHECK_EQ(explain(VLLM_METRICS("31.0", "12.0", "0.987", "842.0") VLLM_METRICS("8.0", "0.0", "0.5", "900.0")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_CONCURRENCY);
+    CHECK_EQ(v[0].line, 10);
+    CHECK(strstr(v[0].what, "50.0 % of the pool") && strstr(v[0].what, "8 run, 0 wait"));
+    CHECK(says(v[0].evidence, v[0].evidences, "58 times between the first scrape and the last"));
+    CHECK_EQ(explain(VLLM_METRICS("31.0", "12.0", "0.987", "842.0") VLLM_METRICS("8.0", "0.0", "0.5", "842.0")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
+    CHECK(says(v[0].evidence, v[0].evidences, "none of them between these scrapes"));
+}
+
+TEST(metrics_beside_a_failure_are_evidence_of_it)
+{
+    CHECK_EQ(explain("$ curl -s localhost:8000/metrics\n" VLLM_METRICS("31.0", "12.0", "0.987", "0.0")
+                     "$ docker logs llm\nERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB. "
+                     "GPU 0 has a total capacity of 24 GiB of which 20 MiB is free.\n"), 1);
+    CHECK_EQ(v[0].line, 10);
+    CHECK(says(v[0].evidence, v[0].evidences, "the metrics (line 4): 98.7 % of the pool"));
+    CHECK_EQ(explain(VLLM_METRICS("8.0", "0.0", "0.3", "0.0") "openai.APITimeoutError: Request timed out.\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
+    CHECK_EQ(v[0].line, 8);
+    CHECK_EQ(explain(VLLM_METRICS("31.0", "12.0", "0.987", "0.0") "openai.APITimeoutError: Request timed out.\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_CONCURRENCY); /* it is the wait */
+}
+
 TEST(what_is_no_want_of_memory_has_a_next_step_where_the_seeds_lead_there)
 {
     static const struct { const char *text, *next; } row[] = {

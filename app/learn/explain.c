@@ -1,5 +1,6 @@
 /* explain.c - see explain.h: the layers one after the other. */
 #include "app/learn/explain.h"
+#include "app/learn/explain_metrics.h"
 #include "app/learn/explain_say.h"
 #include "app/learn/remedy.h"
 
@@ -213,12 +214,49 @@ static int read_long(const char *text, size_t n, const struct explain_answers *k
     return better ? n_found : told;
 }
 
+static int read_all(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
+{
+    return n > EXPLAIN_BYTES ? read_long(text, n, known, v, cap) : read_part(text, n, 0, known, v, cap);
+}
+
+/* ------------------------------------------------------------------ a text with a server's metrics in it */
+
+/* A failure comes first, with what the metrics say beside it; then they do, if they say anything of memory. */
+static int add_metrics(const struct metrics_told *m, struct verdict *v, int told)
+{
+    struct verdict of;
+    if (told && is_failure(&v[0])) {
+        say_metrics_beside(m, &v[0]);
+        return told;
+    }
+    say_metrics(m, &of);
+    if (told && v[0].line && !is_failure(&of)) {
+        say_metrics_beside(m, &v[0]);
+        return told;
+    }
+    v[0] = of;
+    if (is_failure(&of)) remedy_into(&v[0]);
+    return 1;
+}
+
+static int read_beside_metrics(const char *text, size_t n, const struct explain_answers *known, struct verdict *v,
+                               int cap)
+{
+    struct metrics_told m;
+    struct buf rest = {0};
+    if (!metrics_read(text, n, &m)) return read_all(text, n, known, v, cap);
+    const bool apart = metrics_leave_out(text, n, &rest);
+    const int told = apart ? read_all(rest.data ? rest.data : "", rest.len, known, v, cap) : 0;
+    buf_free(&rest);
+    return add_metrics(&m, v, told);
+}
+
 int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
 {
     struct buf narrow = {0};
     if (cap <= 0) return 0;
     if (run_narrow(text, n, &narrow)) text = narrow.data ? narrow.data : "", n = narrow.len;
-    const int told = n > EXPLAIN_BYTES ? read_long(text, n, known, v, cap) : read_part(text, n, 0, known, v, cap);
+    const int told = read_beside_metrics(text, n, known, v, cap);
     buf_free(&narrow);
     return told;
 }

@@ -14,6 +14,7 @@
  *     explain_judge   points for and against each cause: arithmetic first, then stage, then words
  *     explain_say     sentences, figures, fixes and next steps of a verdict
  *     explain_advice  (for it) next steps where no memory ran out
+ *     explain_metrics (before all) a server's /metrics, which are no messages
  *     explain_server  (for it) what a server says of itself although nothing failed in the text
  *
  * No cause rests on one literal line: a phrase is words in their order, whatever stands between them, and a verdict is

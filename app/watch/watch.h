@@ -72,6 +72,8 @@ double watch_ratio(const struct watched *s, enum load_count of, enum load_count 
 enum watch_grave { WATCH_IDLE, WATCH_FINE, WATCH_NEAR /* to what is bad */, WATCH_BAD };
 /* How it is with its memory, in a line, and what helps. */
 enum watch_grave watch_verdict(const struct watched *s, double now, char *out, size_t room);
+/* The same of a load that was told once, by whomever. */
+enum watch_grave watch_of_load(const struct load *l, char *out, size_t room);
 /* "1,140", "2.5"; "43%": "-" for what is not told (below 0). */
 const char *watch_count(char out[FIGURE], double n);
 const char *watch_part(char out[FIGURE], double part);

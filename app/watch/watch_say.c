@@ -137,6 +137,14 @@ enum watch_grave watch_verdict(const struct watched *s, double now, char *out, s
     return judge(s, &last->load, out, room);
 }
 
+enum watch_grave watch_of_load(const struct load *l, char *out, size_t room)
+{
+    enum { NOW = 1 };
+    struct watch_sample one = {NOW, *l};
+    const struct watched s = {.state = WATCH_TOLD, .kind = l->kind, .kept = &one, .n_kept = 1};
+    return watch_verdict(&s, NOW, out, room);
+}
+
 /* ---------------------------------------------------------------- a table */
 
 static void put_cell(struct buf *out, int columns, const char *text) { buf_printf(out, "  %*s", columns, text); }
