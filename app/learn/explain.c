@@ -127,9 +127,13 @@ static int tell(const struct findings *f, const char *text, size_t n, const stru
 
 /* ------------------------------------------------------------------ the layers */
 
+struct reading {
+    const struct explain_answers *known; /* beside the text; or NULL */
+    const struct line_map *map;          /* the text is a part of another; or NULL */
+};
+
 /* A part of a text, behind so many lines of it. */
-static int read_part(const char *text, size_t n, uint32_t before, const struct explain_answers *known,
-                     struct verdict *v, int cap)
+static int read_part(const char *text, size_t n, uint32_t before, const struct reading *how, struct verdict *v, int cap)
 {
     struct run r;
     struct hits h = {0};
@@ -138,7 +142,8 @@ static int read_part(const char *text, size_t n, uint32_t before, const struct e
     struct findings *f = malloc(sizeof *f);
     if (f && !match_all(&r, word_phrase, words_all(), &h)) {
         find_cases(text, n, before, &r, &h, f);
-        told = tell(f, text, n, known, v, cap);
+        f->map = how->map;
+        told = tell(f, text, n, how->known, v, cap);
     }
     for (int i = 0; i < told; i++) {
         if (is_failure(&v[i])) remedy_into(&v[i]);
@@ -176,17 +181,18 @@ static size_t place_of_line(const char *text, size_t n, int64_t number)
 
 /* What lies between the beginning and the end, the last first; a failure in it is read again with as much of the text
  * on both sides.  What failed and is no want of memory is told if nothing else is. */
-static int read_between(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
+static int read_between(const char *text, size_t n, const struct reading *how, struct verdict *v, int cap)
 {
     struct verdict no_memory = {0};
     size_t from = run_tail(text, n);
     while (from > HALF) {
         const size_t to = MIN(from + OVERLAP, n);
         from = to > EXPLAIN_BYTES ? line_from(text, n, to - EXPLAIN_BYTES) : 0;
-        const int told = read_part(text + from, to - from, run_ends(text, from), known, v, cap);
+        const int told = read_part(text + from, to - from, run_ends(text, from), how, v, cap);
         if (names_failure(v, told)) {
-            const size_t at = place_of_line(text, n, v[0].line), begin = at > HALF ? line_from(text, n, at - HALF) : 0;
-            return read_part(text + begin, MIN(n - begin, (size_t)EXPLAIN_BYTES), run_ends(text, begin), known, v, cap);
+            const size_t at = place_of_line(text, n, line_in_part(how->map, (uint32_t)v[0].line));
+            const size_t begin = at > HALF ? line_from(text, n, at - HALF) : 0;
+            return read_part(text + begin, MIN(n - begin, (size_t)EXPLAIN_BYTES), run_ends(text, begin), how, v, cap);
         }
         if (told && v[0].line && !no_memory.line) no_memory = v[0];
     }
@@ -195,10 +201,10 @@ static int read_between(const char *text, size_t n, const struct explain_answers
 }
 
 /* Its beginning and its end together; and if these say nothing of a failure, all that lies between. */
-static int read_long(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
+static int read_long(const char *text, size_t n, const struct reading *how, struct verdict *v, int cap)
 {
     char between[VERDICT_BYTES];
-    const int told = read_part(text, n, 0, known, v, cap);
+    const int told = read_part(text, n, 0, how, v, cap);
     if (names_failure(v, told)) {
         verdict_bytes(run_tail(text, n) - HALF, between);
         for (int i = 0; i < told; i++)
@@ -207,16 +213,98 @@ static int read_long(const char *text, size_t n, const struct explain_answers *k
         return told;
     }
     struct verdict *found = calloc((size_t)cap, sizeof *found);
-    const int n_found = found ? read_between(text, n, known, found, cap) : 0;
+    const int n_found = found ? read_between(text, n, how, found, cap) : 0;
     const bool better = names_failure(found, n_found) || (n_found && (!told || !v[0].line));
     if (better) memcpy(v, found, (size_t)n_found * sizeof *v);
     free(found);
     return better ? n_found : told;
 }
 
+static int read_one(const char *text, size_t n, const struct reading *how, struct verdict *v, int cap)
+{
+    return n > EXPLAIN_BYTES ? read_long(text, n, how, v, cap) : read_part(text, n, 0, how, v, cap);
+}
+
+/* ------------------------------------------------------------------ a log of several services */
+
+struct of_service { struct verdict v; int who; };
+
+/* What a client of it was answered: the server's own words are better. */
+static bool is_clients(const struct verdict *v)
+{
+    return v->wrapped_by != STACK_UNKNOWN || (v->stack >= STACK_LANGCHAIN && v->stack <= STACK_OPENAI);
+}
+
+/* Told by another service too, and better there: what its client was answered, a kill in the kernel's words. */
+static bool is_told_better(const struct of_service *of, int n, int me)
+{
+    const struct verdict *mine = &of[me].v;
+    for (int k = 0; k < n; k++) {
+        const struct verdict *other = &of[k].v;
+        if (of[k].who == of[me].who || !is_failure(other)) continue;
+        const bool same = other->cause == mine->cause || mine->sure == SURE_GUESS;
+        if (same && is_clients(mine) && !is_clients(other)) return true;
+        const bool kernels = of[k].who == SERVICE_NOBODY || of[me].who == SERVICE_NOBODY;
+        if (kernels && mine->cause == CAUSE_HOST && other->cause == CAUSE_HOST && mine->sure < other->sure) return true;
+    }
+    return false;
+}
+
+/* Failures, the more basic first; if there are none, what else failed, one of each service, or at last what did not. */
+static int pick(const struct of_service *of, int n, struct verdict *v, int cap)
+{
+    enum { FAILURES, OTHERS, ANY, WAYS };
+    int told = 0;
+    for (int way = FAILURES; way < WAYS && !told; way++)
+        for (int k = 0; k < n && (way != ANY || !told); k++) {
+            const struct verdict *one = &of[k].v;
+            const bool surely = one->line && one->sure > SURE_GUESS && (k == 0 || of[k - 1].who != of[k].who);
+            if (way == FAILURES && (!is_failure(one) || is_told_better(of, n, k))) continue;
+            if (way == OTHERS && !surely) continue;
+            if (told == cap && cause_rank(v[cap - 1].cause) <= cause_rank(one->cause)) continue;
+            told -= told == cap;
+            insert(v, told++, one);
+        }
+    return told;
+}
+
+static void name_service(struct verdict *v, const char *name)
+{
+    char where[VERDICT_TEXT];
+    snprintf(where, sizeof where, "service %s%s%.100s", name, *v->where ? ", " : "", v->where);
+    memcpy(v->where, where, sizeof where);
+}
+
+static int read_services(const char *text, size_t n, const struct services *s, const struct reading *how,
+                         struct verdict *v, int cap)
+{
+    struct of_service *of = calloc((size_t)(s->n + 1) * EXPLAIN_MOST, sizeof *of);
+    struct verdict *one = calloc(EXPLAIN_MOST, sizeof *one);
+    int all = 0;
+    for (int who = SERVICE_NOBODY; of && one && who < s->n; who++) {
+        struct buf part = {0};
+        struct line_map map = {0};
+        const struct reading its = {how->known, &map};
+        const bool good = services_lines(text, n, s, who, &part, &map) && part.data;
+        const int told = good ? read_one(part.data, part.len, &its, one, EXPLAIN_MOST) : 0;
+        for (int i = 0; i < told; i++, all++) {
+            of[all] = (struct of_service){one[i], who};
+            if (who >= 0) name_service(&of[all].v, s->name[who]);
+        }
+        buf_free(&part);
+        free(map.of);
+    }
+    const int told = of && one ? pick(of, all, v, cap) : 0;
+    free(one);
+    free(of);
+    return told;
+}
+
 static int read_all(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
 {
-    return n > EXPLAIN_BYTES ? read_long(text, n, known, v, cap) : read_part(text, n, 0, known, v, cap);
+    const struct reading how = {.known = known};
+    struct services s;
+    return services_find(text, n, &s) ? read_services(text, n, &s, &how, v, cap) : read_one(text, n, &how, v, cap);
 }
 
 /* ------------------------------------------------------------------ a text with a server's metrics in it */

@@ -14,13 +14,15 @@
  *     explain_judge   points for and against each cause: arithmetic first, then stage, then words
  *     explain_say     sentences, figures, fixes and next steps of a verdict
  *     explain_advice  (for it) next steps where no memory ran out
+ *     explain_services (before all) a log of several services: each is read by itself
  *     explain_metrics (before all) a server's /metrics, which are no messages
  *     explain_server  (for it) what a server says of itself although nothing failed in the text
  *
  * No cause rests on one literal line: a phrase is words in their order, whatever stands between them, and a verdict is
  * the sum of all that speaks for it.  Pure: no file, no clock, no state.  Of a text of more than EXPLAIN_BYTES the
  * beginning and the end are read, and what lies between if these say nothing of a failure; else a verdict's `next` says
- * that it was not.  Time is linear in n, and memory too, at most some ten bytes a byte of EXPLAIN_BYTES.  The text is
+ * that it was not.  Time is linear in n, and memory too, at most some ten bytes a byte of EXPLAIN_BYTES, and a copy of
+ * a text that has metrics or several services.  The text is
  * hostile: it is never obeyed, and what of it comes back (`what`, `where`) is cut to a line of printable ASCII.
  * Threads: any. */
 #ifndef EXPLAIN_H

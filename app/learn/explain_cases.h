@@ -6,6 +6,7 @@
 #ifndef EXPLAIN_CASES_H
 #define EXPLAIN_CASES_H
 #include "app/learn/explain_loads.h"
+#include "app/learn/explain_services.h"
 #include "app/learn/explain_smi.h"
 #include "app/learn/explain_words.h"
 
@@ -70,10 +71,11 @@ struct findings {
     struct fit_told fit;
     struct pool_load pool;   /* of the lines on which requests waited: the last on which it was fullest */
     uint32_t before;         /* lines of the whole text before the part that was read */
+    const struct line_map *map; /* ... where it is one service's lines of a log: how that counts them; or NULL */
 };
 
-/* The cases in the order of their first lines; r and h are of the n bytes of text, and so are all lines in f; what a
- * person is told of them is more by `before`. */
+/* The cases in the order of their first lines; r and h are of the n bytes of text, and so are all lines in f; a person
+ * is told of them as told_line() counts. */
 void find_cases(const char *text, size_t n, uint32_t before, const struct run *r, const struct hits *h,
                 struct findings *f);
 

@@ -6,6 +6,8 @@ enum { DEVICES = 1024, PIDS = 1 << 30 /* more is no number of one */ };
 
 #define B(x) verdict_bytes((uint64_t)(x), (char[VERDICT_BYTES]){0})
 
+uint32_t told_line(const struct findings *f, uint32_t line) { return line_in_text(f->map, f->before + line); }
+
 /* ------------------------------------------------------------------ figures */
 
 static void put(struct verdict *v, const char *name, double value, bool reckoned)
@@ -182,7 +184,7 @@ static void say_loads(const struct findings *f, const struct fail_case *c, struc
     size_t n = 0;
     if (!l->n || v->cause != CAUSE_LEAK) return;
     for (int i = 0; i < MIN(l->n, LOADS_LINES); i++)
-        n += (size_t)snprintf(lines + n, sizeof lines - n, "%s%u", i ? ", " : "", f->before + l->line[i]);
+        n += (size_t)snprintf(lines + n, sizeof lines - n, "%s%u", i ? ", " : "", told_line(f, l->line[i]));
     struct verdict_figure *loads = verdict_figure(v, "loads", (uint64_t)l->n);
     if (loads) snprintf(loads->unit, sizeof loads->unit, "times");
     verdict_evidence(v, "the weights were loaded %d times without a new process, with requests between: lines %s%s",
@@ -300,10 +302,10 @@ static void say_smi(const struct findings *f, const char *text, size_t n, struct
         verdict_evidence(v, "nvidia-smi: %s of %s are used; of %d process%s the biggest has %s", B(s->used),
                          B(s->total), s->processes, s->processes == 1 ? "" : "es", B(s->biggest));
         run_quote(text, n, s->biggest_line, row, sizeof row);
-        verdict_evidence(v, "the biggest is in line %u: %s", f->before + s->biggest_line, row);
+        verdict_evidence(v, "the biggest is in line %u: %s", told_line(f, s->biggest_line), row);
     }
     verdict_next(v, "nvidia-smi: a process holds %s of a device that is full (line %u).  Is it the one that failed?",
-                 B(s->biggest), f->before + s->biggest_line);
+                 B(s->biggest), told_line(f, s->biggest_line));
 }
 
 /* ------------------------------------------------------------------ a fix that the text itself names */
@@ -349,7 +351,7 @@ static void say_where(const struct fail_case *c, struct verdict *v)
 void say_case(const struct findings *f, const struct fail_case *c, const struct judged *j, const char *text, size_t n,
               const struct explain_answers *known, struct verdict *v)
 {
-    *v = (struct verdict){.cause = j->cause, .sure = j->sure, .line = (int64_t)f->before + c->line};
+    *v = (struct verdict){.cause = j->cause, .sure = j->sure, .line = told_line(f, c->line)};
     say_stacks(f, c, v);
     say_what(c, text, n, v);
     say_where(c, v);
@@ -374,14 +376,14 @@ bool pool_is_full(const struct findings *f) { return f->pool.used >= 0.95; }
 static void put_pool(const struct findings *f, char out[VERDICT_TEXT])
 {
     snprintf(out, VERDICT_TEXT, "line %u: the pool of keys and values is %.1f %% full, %.0f requests run and %.0f wait",
-             f->before + f->pool.line, 100 * f->pool.used, f->pool.running, f->pool.waiting);
+             told_line(f, f->pool.line), 100 * f->pool.used, f->pool.running, f->pool.waiting);
 }
 
 void say_pool_load(const struct findings *f, struct verdict *v)
 {
     char line[VERDICT_TEXT];
     *v = (struct verdict){.cause = f->pool.running >= 2 ? CAUSE_CONCURRENCY : CAUSE_KV, .sure = SURE_LIKELY,
-                          .line = (int64_t)f->before + f->pool.line};
+                          .line = told_line(f, f->pool.line)};
     say_stacks(f, NULL, v);
     snprintf(v->what, sizeof v->what, "nothing failed in this text; the pool is full, and requests wait for it");
     put_pool(f, line);
@@ -401,9 +403,9 @@ void say_other(const struct findings *f, const char *text, size_t n, struct verd
         return;
     }
     v->sure = f->other_points >= 6 ? SURE_CERTAIN : f->other_points >= 4 ? SURE_LIKELY : SURE_GUESS;
-    v->line = (int64_t)f->before + f->other->line;
+    v->line = told_line(f, f->other->line);
     run_quote(text, n, f->other->line, v->what, sizeof v->what);
-    verdict_evidence(v, "what failed is in line %u, and it is no want of memory", f->before + f->other->line);
+    verdict_evidence(v, "what failed is in line %u, and it is no want of memory", told_line(f, f->other->line));
     const char *advice = explain_advice(word_phrase(f->other->word));
     if (advice) verdict_next(v, "%s", advice);
     if (!pool_is_full(f)) return;
@@ -415,7 +417,7 @@ void say_other(const struct findings *f, const char *text, size_t n, struct verd
 void say_probe(const struct findings *f, const struct fail_case *c, const char *text, size_t n, struct verdict *v)
 {
     *v = (struct verdict){.cause = CAUSE_NOT_MEMORY, .sure = SURE_LIKELY, .stack = judge_stack(f, c),
-                          .line = (int64_t)f->before + c->line};
+                          .line = told_line(f, c->line)};
     say_what(c, text, n, v);
     verdict_evidence(v, "it was killed because it did not answer in time: the probe or the timeout is in the text");
     verdict_not(v, "the machine's memory: nobody counted it; signal 9 and exit code 137 only say that it was killed");
@@ -450,7 +452,7 @@ void say_table(const struct findings *f, const char *text, size_t n, struct verd
     v->cause = CAUSE_NOT_MEMORY;
     v->sure = SURE_LIKELY;
     verdict_evidence(v, "nvidia-smi: %s of %s are used, and a server that takes its share at start has %s (line %u)",
-                     B(f->smi.used), B(f->smi.total), B(f->smi.biggest), f->before + f->smi.biggest_line);
+                     B(f->smi.used), B(f->smi.total), B(f->smi.biggest), told_line(f, f->smi.biggest_line));
     say_look_into_pool(v);
 }
 

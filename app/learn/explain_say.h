@@ -36,6 +36,9 @@ void say_table(const struct findings *f, const char *text, size_t n, struct verd
 /* How the memory of a device went, in a series that has a shape, and nothing that failed. */
 void say_smi_series(const struct findings *f, struct verdict *v);
 
+/* A line of f as the whole text counts it. */
+uint32_t told_line(const struct findings *f, uint32_t line);
+
 /* Who failed, and who told it; c: the case, or NULL. */
 void say_stacks(const struct findings *f, const struct fail_case *c, struct verdict *v);
 #endif

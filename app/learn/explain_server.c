@@ -8,12 +8,12 @@
 
 void say_dead(const struct findings *f, const char *text, size_t n, struct verdict *v)
 {
-    *v = (struct verdict){.cause = CAUSE_UNKNOWN, .sure = SURE_CERTAIN, .line = (int64_t)f->before + f->dead->line};
+    *v = (struct verdict){.cause = CAUSE_UNKNOWN, .sure = SURE_CERTAIN, .line = told_line(f, f->dead->line)};
     say_stacks(f, NULL, v);
     if (v->stack == STACK_OPENAI || v->stack == STACK_LITELLM) v->wrapped_by = v->stack, v->stack = STACK_VLLM;
     run_quote(text, n, f->dead->line, v->what, sizeof v->what);
     verdict_evidence(v, "line %u only passes on that the server's engine is dead; each request behind it is told the "
-                     "same.  Why it died stands in the server's log, once", f->before + f->dead->line);
+                     "same.  Why it died stands in the server's log, once", told_line(f, f->dead->line));
     verdict_next(v, "Look into the log of the vLLM server above the first EngineDeadError, at what (EngineCore ...) "
                  "and (Worker ...) wrote: explain that one.");
     verdict_next(v, "docker logs NAME 2>&1 | plimsoll explain; kubectl logs POD --previous | plimsoll explain; "
@@ -92,7 +92,7 @@ static void say_first_layer(const struct findings *f, struct verdict *v)
 void say_fit(const struct findings *f, const char *text, size_t n, struct verdict *v)
 {
     const uint32_t line = f->fit.line ? f->fit.line : f->fit.layer_line;
-    *v = (struct verdict){.line = (int64_t)f->before + line};
+    *v = (struct verdict){.line = told_line(f, line)};
     say_stacks(f, NULL, v);
     if (v->stack == STACK_UNKNOWN) v->stack = STACK_LLAMA_CPP;
     run_quote(text, n, line, v->what, sizeof v->what);
@@ -104,7 +104,7 @@ void say_fit_before(const struct findings *f, const struct fail_case *c, struct 
 {
     if (!f->fit.line || f->fit.line > c->line || c->family == FAMILY_TOKENS) return;
     verdict_evidence(v, "line %u: --fit had given up, so that nothing was made smaller before it was loaded",
-                     f->before + f->fit.line);
+                     told_line(f, f->fit.line));
     say_fit_sum(&f->fit, v);
     say_fit_why(f, v);
 }
