@@ -261,6 +261,19 @@ TEST(weights_that_ram_does_not_hold_are_not_moved_there)
     CHECK(!says(v[0].evidence, v[0].evidences, "own memory"));
 }
 
+TEST(what_is_free_on_a_device_is_not_its_number)
+{
+    static const struct { const char *at, *where; } row[] = {
+        {"(19.77/22.05 GiB)", ""}, {"(67/79 GiB)", ""}, {"cuda:1 (19.77/22.05 GiB)", "GPU 1"}, {"1", "GPU 1"}};
+    char text[300];
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        snprintf(text, sizeof text, "ValueError: Free memory on device %s on startup is less than desired GPU memory "
+                 "utilization (0.92, 80.28 GiB).\n", row[i].at);
+        CHECK_EQ(explain(text), 1);
+        CHECK_STR(v[0].where, row[i].where);
+    }
+}
+
 TEST(a_pool_that_is_full_says_how_much_was_looked_for)
 {
     CHECK_EQ(explain("RuntimeError: Prefill out of memory. Try to lower your batch size.\n"

@@ -340,9 +340,17 @@ void say_stacks(const struct findings *f, const struct fail_case *c, struct verd
     if (wrapper != v->stack) v->wrapped_by = wrapper;
 }
 
+/* "on device 1"; "Free memory on device (19.77/22.05 GiB)" names none. */
+static bool names_device(const struct fail_case *c)
+{
+    const double d = c->fig[FIG_DEVICE];
+    const bool is_free = c->has[FIG_START_FREE] && fabs(d * 0x1p30 - c->fig[FIG_START_FREE]) < 1;
+    return c->has[FIG_DEVICE] && d >= 0 && d < DEVICES && d == floor(d) && !is_free;
+}
+
 static void say_where(const struct fail_case *c, struct verdict *v)
 {
-    bool device = c->has[FIG_DEVICE] && c->fig[FIG_DEVICE] >= 0 && c->fig[FIG_DEVICE] < DEVICES;
+    bool device = names_device(c);
     bool process = c->has[FIG_PID] && c->fig[FIG_PID] > 0 && c->fig[FIG_PID] < PIDS;
     if (c->family == FAMILY_DEVICE && device) snprintf(v->where, sizeof v->where, "GPU %.0f", c->fig[FIG_DEVICE]);
     if (c->family == FAMILY_HOST && process) snprintf(v->where, sizeof v->where, "process %.0f", c->fig[FIG_PID]);
