@@ -263,6 +263,20 @@ TEST(what_fails_at_work_is_no_question_of_the_weights)
     CHECK_EQ(v[0].cause, CAUSE_LEAK);
 }
 
+TEST(what_fails_behind_a_start_that_succeeded_failed_at_work)
+{
+#define UP(then)                                                                                                     \
+    "INFO [gpu_model_runner.py:2653] Model loading took 15.27 GiB and 12.1 seconds\nINFO: Application startup "       \
+    "complete.\n" then "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total "    \
+    "capacity of 23.64 GiB of which 1.10 GiB is free. Of the allocated memory 21.80 GiB is allocated by PyTorch.\n"
+    CHECK_EQ(explain(UP("")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_ACTIVATIONS);
+    CHECK(!says(v[0].evidence, v[0].evidences, "while the model was being loaded"));
+    CHECK_EQ(explain(UP("INFO Starting to load model m2\n")), 1); /* it loads again */
+    CHECK_EQ(v[0].cause, CAUSE_WEIGHTS);
+    CHECK(says(v[0].evidence, v[0].evidences, "while the model was being loaded"));
+}
+
 TEST(fixes_carry_todays_names_of_the_stack)
 {
     CHECK_EQ(explain("ValueError: To serve at least one request with the model's max seq len (131072), (16.00 GiB KV "

@@ -292,13 +292,22 @@ static void give_to_case(struct findings *f, const struct hits *h, size_t i, uin
 
 /* ------------------------------------------------------------------ the stage: the innermost before a failure */
 
+/* A server that came up after that has its weights and its pool: what fails then fails at work. */
+static bool is_of_start(int stage)
+{
+    return stage == STAGE_LOAD || stage == STAGE_KV_INIT || stage == STAGE_PROFILE || stage == STAGE_CAPTURE;
+}
+
 static enum word_stage stage_before(const struct hits *h, size_t fail, const int8_t *owner)
 {
     const struct hit *me = &h->hit[fail];
+    bool up = false;
     for (size_t k = fail; k-- > 0 && k + LOOK_BACK > fail;) {
         const struct hit *s = &h->hit[k];
         if (me->line - s->line > STAGE_LINES) break;
-        if (word_of(s)->kind == WORD_STAGE) return (enum word_stage)word_of(s)->of;
+        up = up || (word_of(s)->kind == WORD_NOTE && word_of(s)->of == NOTE_UP);
+        if (word_of(s)->kind == WORD_STAGE)
+            return up && is_of_start(word_of(s)->of) ? STAGE_PASS : (enum word_stage)word_of(s)->of;
         if (owner[k] >= 0 && owner[k] != owner[fail]) break;
     }
     return STAGE_NONE;

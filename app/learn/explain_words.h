@@ -38,6 +38,7 @@ enum word_note {
     NOTE_TURN,    /* a turn, a round, a step with its number */
     NOTE_HOURS,   /* it had run for long */
     NOTE_FIRST,   /* at the first request, before any */
+    NOTE_UP,      /* a server says that it has all it needs and takes requests */
     NOTE_CHILD,   /* a server says that it ends itself because a process of its own failed */
     NOTE_DEAD,    /* the engine behind a server is dead: who asked it is told so, and not why */
     NOTE_FIT,     /* llama.cpp could not make its settings fit what is free, and says why: */
