@@ -61,6 +61,7 @@ TEST(what_a_logger_writes_is_known)
         {"2025-04-29T12:31:50.095+02:00 level", 30},  {"[rank0]: File", 9},
         {"Apr 29 12:31:50 box ollama[77]: x", 32},    {"[ 4018.450000] Killed", 15},
         {"vllm-1  | INFO 01-02 10:20:30 x", 30},       {"\033[31mERROR\033[0m x", 15},
+        {"{\"log\":\"2025-04-29T12:31:50Z x\\n\",", 29},
         {"(4.26 GiB KV cache is needed)", 0},          {"[enforce fail at alloc_cpu]", 0},
         {"2048 tokens", 0},                            {"Error: model", 0}};
     for (size_t i = 0; i < COUNT_OF(row); i++)
@@ -117,6 +118,9 @@ TEST(borders_are_words_or_lines)
     CHECK_EQ(found("zoom oom room", "| oom |", NULL), 1);
     CHECK_EQ(found("a\nKilled\nb", "^ killed ^", NULL), 1);
     CHECK_EQ(found("a Killed b", "^ killed ^", NULL), 0);
+    CHECK_EQ(found("\"a\\nKilled\\nb\"", "^ killed ^", NULL), 1); /* as JSON has it */
+    CHECK_EQ(found("{\"log\":\"a\\n\"}\n{\"log\":\"Killed\\n\",\"stream\":\"stdout\"}", "^ killed ^", NULL), 1);
+    CHECK_EQ(found("a\\rKilled\\rb", "^ killed ^", NULL), 0);
     CHECK_EQ(found("OutOfMemory error, MemoryError", "| memory~error |", NULL), 1);
     CHECK_EQ(found("12 3", "12 3", NULL), 0 + 1);
 }

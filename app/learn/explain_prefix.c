@@ -45,6 +45,13 @@ static bool has(const char *s, size_t n, const char *part)
     return memmem(s, n, part, strlen(part)) != NULL;
 }
 
+/* {"log":" as Docker keeps a line in its file. */
+static size_t json_file(const char *s, size_t n)
+{
+    static const char head[] = "{\"log\":\"";
+    return n >= sizeof head - 1 && memcmp(s, head, sizeof head - 1) == 0 ? sizeof head - 1 : 0;
+}
+
 /* [...] or (...) that names a process, a rank, a place in a source file or a time; never a message's own. */
 static size_t bracket(const char *s, size_t n)
 {
@@ -111,8 +118,8 @@ static size_t container(const char *s, size_t n)
 
 size_t log_prefix(const char *line, size_t n)
 {
-    static size_t (*const piece[])(const char *, size_t) = {colour,     journal,   container, time_word,
-                                                            bracket, level_word};
+    static size_t (*const piece[])(const char *, size_t) = {colour,    journal, json_file, container,
+                                                            time_word, bracket, level_word};
     size_t at = blanks(line, n);
     for (int k = 0; k < PIECES_MOST; k++) {
         size_t len = 0;

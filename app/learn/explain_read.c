@@ -62,9 +62,10 @@ static int put_line(struct run *r, const char *s, size_t n, uint32_t number, uin
     for (size_t i = message(r, s, n); i < n;) {
         size_t skip = noise(s + i, n - i);
         char c = skip ? ' ' : kept(s, i, n, i ? s[i - 1] : ' ');
+        const bool written_end = skip == 2 && s[i] == '\\' && s[i + 1] == 'n';
         i += skip ? skip : 1;
         if (c == ' ') {
-            *mark |= MARK_GAP;
+            *mark |= written_end ? MARK_GAP | MARK_LINE : MARK_GAP;
             continue;
         }
         if (!begun && add_line(r, number)) return -1;

@@ -125,6 +125,7 @@ const struct word words_fail[] = {
     POOL(CAUSE_WEIGHTS, 6, "model doesn t fit"), POOL(CAUSE_WEIGHTS, 6, "weights do not fit"),
     POOL(CAUSE_WEIGHTS, 6, "weights exceed"), POOL(CAUSE_WEIGHTS, 6, "requires more vram"),
     POOL(CAUSE_WEIGHTS, 6, "requires more gpu memory"),
+    POOL(CAUSE_WEIGHTS, 6, "model loading was stopped due to insufficient system resources"),
     POOL(CAUSE_WEIGHTS, 6, "failed to allocate * model weights"), POOL(CAUSE_WEIGHTS, 6, "model won t fit"),
 
     /* the workspace of a pass */
