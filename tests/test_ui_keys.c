@@ -84,6 +84,10 @@ TEST(queue_lines_while_a_turn_runs_and_take_one_back)
     begun("first");
     press("second\rthird\r");
     SHOWS("2 waiting");
+    pass(3);
+    SHOWS_NO("; what waits");
+    ui_resize(ui, 110, 24);
+    SHOWS(" s; what waits begins behind it");
     told();
     waits = "third";
     press(ALT_UP);
@@ -182,6 +186,21 @@ TEST(cancel_in_the_view_of_agents_does_not_wait_in_the_queue)
     SHOWS_NO(" waiting");
     press("a");
     ASKED("order /park bob\n");
+    SHOWS("/park bob waits for the end of the answer that is on its way");
+    done();
+    SHOWS("/park bob waits");
+    begun("/park bob");
+    SHOWS_NO("/park bob waits");
+    put_line(SAY_DIM, false, "parked: 64 tokens left the KV pool");
+    SHOWS("parked: 64 tokens left");
+    full = true;
+    press("a"); /* it is not sent, and does not wait */
+    SHOWS("this one was not sent");
+    full = false;
+    told();
+    press("a");
+    SHOWS("waits for the end of the command that runs");
+    told();
     done();
     press("x");
     SHOWS("nothing is running");

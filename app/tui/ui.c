@@ -233,6 +233,7 @@ static void on_begun(struct ui *ui, const struct news *n)
     ui->asks_again = strcmp(text, "/retry") == 0 || strncmp(text, "/edit ", 6) == 0;
     ui->for_view = ui->is_command && strncmp(text, ui->ordered, sizeof ui->ordered - 1) == 0;
     if (ui->for_view) *ui->ordered = '\0';
+    if (ui->for_view && strstr(ui->notice, " " UI_WAITS " ")) *ui->notice = '\0';
     ui->waiting = MAX(ui->waiting - 1, 0);
     if (ui->is_command) transcript_command(ui->transcript, text, n->text.len);
     else transcript_said(ui->transcript, text, n->text.len);

@@ -250,6 +250,9 @@ static void draw_input(struct ui *ui, struct surface *s, struct box b)
     if (ui->mode == MODE_BROWSE || outside) s->cursor_column = s->cursor_row = -1;
 }
 
+/* Columns under which the row above the input says less of lines that wait: how to take them back, what for. */
+enum { COUNT_WHOLE = 60, WAITS_WHOLE = 64 };
+
 /* What the person is to know first: what is asked of him; how far what takes long is; else what will happen. */
 static struct look put_count(const struct ui *ui, int columns, struct buf *out)
 {
@@ -266,14 +269,13 @@ static struct look put_count(const struct ui *ui, int columns, struct buf *out)
     if (out->len > 0) return bad ? bad_look : dim;
     if (*ui->progress) buf_puts(out, ui->progress);
     else if (ui->busy && ui->now - ui->busy_since >= 1)
-        buf_printf(out, "%s for %.0f s", ui->is_command ? "a command runs" : "an answer is on its way",
-                   ui->now - ui->busy_since);
+        buf_printf(out, "%s for %.0f s%s", ui->is_command ? "a command runs" : "an answer is on its way",
+                   ui->now - ui->busy_since,
+                   ui->waiting > 0 && columns >= WAITS_WHOLE ? "; what waits begins behind it" : "");
     else if (!ui->busy) state_forecast(&ui->state, ui->agent, forecast);
     buf_puts(out, forecast);
     return dim;
 }
-
-enum { COUNT_WHOLE = 60 /* columns under which it says less of lines that wait: the rest is for others */ };
 
 static void draw_count(struct ui *ui, struct surface *s, struct box b)
 {

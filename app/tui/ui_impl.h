@@ -20,6 +20,7 @@ enum ui_mode {
 
 enum { UI_QUERY = 200, UI_CANDIDATES = 8 };
 #define UI_CANCELLING "cancelling..." /* the notice that goes when what runs has ended */
+#define UI_WAITS "waits for the end of" /* ... of one that goes when the command of a view begins */
 #define UI_PAUSE 0.6 /* seconds without a key, after which a letter answers a question */
 
 struct question {

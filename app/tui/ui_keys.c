@@ -225,7 +225,11 @@ static void carry_out(struct ui *ui, struct view_out *out)
     if (out->order.len > 0 && !ui_cancels(ui, out->order.data, out->order.len)) {
         snprintf(ui->ordered, sizeof ui->ordered, "%.*s", (int)MIN(out->order.len, sizeof ui->ordered),
                  out->order.data);
+        const int before = ui->waiting;
         ui_order(ui, out->order.data, out->order.len);
+        if (ui->busy && ui->waiting > before) /* of the chat the row above the input says so */
+            ui_notice(ui, "%s " UI_WAITS " %s", ui->ordered,
+                      ui->is_command ? "the command that runs" : "the answer that is on its way");
     }
     if (out->copy.len > 0 && ui_copy(ui, out->copy.data, out->copy.len)) ui_notice(ui, "copied: %s", out->copy.data);
     if (out->leave) ui_go(ui, VIEW_CHAT);
