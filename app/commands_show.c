@@ -30,11 +30,11 @@ static void say_engine(struct console *c)
             (long long)s.parked, (unsigned long long)s.parkings, (unsigned long long)s.recomputed,
             (double)s.park_used / 0x1p20, (double)s.park_bytes / 0x1p20);
     say("since    start: %llu tokens read, %llu more were in memory already, %llu written with ends and summaries, "
-        "%llu passes",
+        "%llu pass%s",
         (unsigned long long)s.prefilled, (unsigned long long)s.reused, (unsigned long long)s.generated,
-        (unsigned long long)s.passes);
+        (unsigned long long)s.passes, s.passes == 1 ? "" : "es");
     if (i->drafts > 0)
-        say("drafts   up to %d tokens beside the next one: %llu tried, %llu right", i->drafts,
+        say("drafts   up to %d token%s beside the next one: %llu tried, %llu right", i->drafts, plural(i->drafts),
             (unsigned long long)s.drafted, (unsigned long long)s.drafts_right);
     buf_free(&words);
 }
@@ -286,8 +286,8 @@ void command_recall(struct console *c, const char *arg, size_t n)
     if (found.unread > 0)
         say_dim("[of what is in memory the oldest %.1f MiB were not searched]", (double)found.unread / 0x1p20);
     if (c->s->texts.gone.n > 0)
-        say_dim("[%llu messages are gone from memory (--keep-unsaved), and are not found]",
-                (unsigned long long)c->s->texts.gone.n);
+        say_dim("[%llu message%s of this session left memory (--keep-unsaved), and cannot be found]",
+                (unsigned long long)c->s->texts.gone.n, plural((int64_t)c->s->texts.gone.n));
     const bool whole = found.left == 0 && !found.full && !c->s->index.at.more && found.unread == 0 &&
                        c->s->texts.gone.n == 0;
     if (found.n == 0 && !err.code)

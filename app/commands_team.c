@@ -171,9 +171,10 @@ void command_tokens(struct console *c, const char *arg, size_t n)
     const struct turn_result *t = &c->s->last;
     size_t tokens = n > 0 ? session_tokens(c->s, arg, n) : 0;
     if (tokens == SIZE_MAX) say_error("this text cannot be counted");
-    else if (n > 0) say("%zu tokens, %zu bytes", tokens, n);
+    else if (n > 0) say("%zu token%s, %zu byte%s", tokens, plural((int64_t)tokens), n, plural((int64_t)n));
     else if (!c->s->any) say("nothing was said yet; /tokens TEXT counts a text");
-    else say("the last call had %d tokens and gave %d of at most %d", t->n_prompt, t->n_tokens, t->max_tokens);
+    else say("the last call had %d token%s and gave %d of at most %d", t->n_prompt, plural(t->n_prompt), t->n_tokens,
+             t->max_tokens);
 }
 
 void command_view(struct console *c, const char *arg, size_t n)
@@ -199,19 +200,22 @@ void command_view(struct console *c, const char *arg, size_t n)
 
 /* A limit of the current agent; what raises it is a terminal's, or what stands in `raised`. */
 static const struct limit {
-    const char *name, *what, *raised;
+    const char *name, *one, *what, *raised; /* one: where it is 1 */
     int least, most;
     size_t at; /* in struct session_role */
 } limits[] = {
-    {"answer", "tokens of an answer", "-n, or answer: in the crew file,", 1, NUMBER_MOST,
+    {"answer", "token of an answer", "tokens of an answer", "-n, or answer: in the crew file,", 1, NUMBER_MOST,
      offsetof(struct session_role, answer)},
-    {"rounds", "calls of tools in a turn", "rounds: in the crew file", 0, AGENT_ROUNDS_MAX,
+    {"rounds", "call of a tool in a turn", "calls of tools in a turn", "rounds: in the crew file", 0, AGENT_ROUNDS_MAX,
      offsetof(struct session_role, rounds)},
-    {"repeats", "times that one call is made in a turn", "repeats: in the crew file", 1, AGENT_ROUNDS_MAX,
+    {"repeats", "time that one call is made in a turn", "times that one call is made in a turn",
+     "repeats: in the crew file", 1, AGENT_ROUNDS_MAX,
      offsetof(struct session_role, repeats)},
 };
 
 static int *value_of(const struct limit *l, struct session_role *r) { return (int *)(void *)((char *)r + l->at); }
+
+static const char *what_of(const struct limit *l, int value) { return value == 1 ? l->one : l->what; }
 
 static void say_limits(struct console *c)
 {
@@ -221,7 +225,8 @@ static void say_limits(struct console *c)
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         int value = *value_of(&limits[i], &c->s->role);
         bool none = value == 0 && limits[i].least > 0; /* of an answer: -n was not given */
-        say("%-8s %d %s%s", limits[i].name, none ? (int)f.answer : value, limits[i].what,
+        if (none) value = (int)f.answer;
+        say("%-8s %d %s%s", limits[i].name, value, what_of(&limits[i], value),
             none ? ", and more if the context leaves it" : "");
     }
 }
@@ -243,7 +248,7 @@ static void set_limit(struct console *c, const struct limit *l, int value)
         return;
     }
     *value_of(l, own) = *value_of(l, role) = value; /* of the copies that a flow makes, too */
-    say_dim("%s: %d %s", l->name, value, l->what);
+    say_dim("%s: %d %s", l->name, value, what_of(l, value));
 }
 
 void command_limit(struct console *c, const char *arg, size_t n)

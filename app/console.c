@@ -20,7 +20,7 @@ static void say_figures(struct console *c)
     const struct turn_result *t = &c->s->last;
     struct buf b = {0};
     int used = t->n_prompt + t->n_tokens, ctx = c->a->info->ctx;
-    buf_printf(&b, "[%d tokens, context %d of %d", t->n_tokens, used, ctx);
+    buf_printf(&b, "[%d token%s, context %d of %d", t->n_tokens, plural(t->n_tokens), used, ctx);
     if (isfinite(t->prefill_rate)) buf_printf(&b, ", read %.0f/s", t->prefill_rate);
     if (isfinite(t->decode_rate)) buf_printf(&b, ", wrote %.1f/s", t->decode_rate);
     if (t->end == END_CANCELLED && isfinite(t->cancel_s))

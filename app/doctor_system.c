@@ -127,8 +127,8 @@ void doctor_cores(const struct doctor *d, struct doctor_finding *f)
     int threads = d->o->threads ? (int)d->o->threads : cores;
     double granted = doctor_group_cores(d->root);
     if (granted + 0.01 < threads) {
-        doctor_say(f, DOCTOR_WARN, "%d threads on %d of %ld cores, of which the control group grants %.3g", threads,
-                   cores, all, granted);
+        doctor_say(f, DOCTOR_WARN, "%d thread%s on %d of %ld cores, of which the control group grants %.3g", threads,
+                   plural(threads), cores, all, granted);
         doctor_fix(f, "--threads %d, or PLIMSOLL_THREADS=%d, or threads = %d in the configuration file",
                    (int)fmax(granted, 1), (int)fmax(granted, 1), (int)fmax(granted, 1));
     } else if (threads > cores) {

@@ -150,8 +150,9 @@ static void show_tool(struct player *p, const struct event_tool *e)
     char lost[64] = "";
     if (!e->artifact.len && e->left_out > 0)
         snprintf(lost, sizeof lost, ", clipped; %" PRId64 " bytes were not kept", e->left_out);
-    note(p, "%s, by %s: %s: %s%" PRId64 " bytes, %" PRId64 " tokens%s%s%s", plain(e->name).text, plain(e->by).text,
-         plain(e->arguments).text, e->failed ? "failed, " : "", e->bytes, e->tokens, lost,
+    note(p, "%s, by %s: %s: %s%" PRId64 " byte%s, %" PRId64 " token%s%s%s%s", plain(e->name).text, plain(e->by).text,
+         plain(e->arguments).text, e->failed ? "failed, " : "", e->bytes, plural(e->bytes), e->tokens,
+         plural(e->tokens), lost,
          e->artifact.len ? ", clipped; the whole was artifact " : "", plain(e->artifact).text);
 }
 

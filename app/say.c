@@ -62,7 +62,7 @@ static void put_line(const char *line, size_t n)
 {
     char text[64];
     if (left_out > 0 && has_room()) {
-        int words = snprintf(text, sizeof text, "(%u lines found no reader)\n", left_out);
+        int words = snprintf(text, sizeof text, "(%u line%s found no reader)\n", left_out, plural(left_out));
         left_out = 0;
         say_bytes(text, (size_t)words);
     }

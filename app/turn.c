@@ -357,7 +357,8 @@ static void tell_cut(const struct run *r, const struct turn_result *res)
     const bool thinks = res->text.len > 0 && thinking_end(res->text.data, res->text.len) == res->text.len;
     const bool aside = thinks && !full && !a->o->prompt && a->o->thinking <= 0; /* it is for chats, and not yet given */
     const char *more = a->o->crew ? "the crew's \"answer\" allows more" : "-n allows more";
-    say("the answer was cut at %d tokens%s: %s%s", res->max_tokens, thinks ? ", while the model was thinking" : "",
+    say("the answer was cut at %d token%s%s: %s%s", res->max_tokens, plural(res->max_tokens),
+        thinks ? ", while the model was thinking" : "",
         full ? "the context is full" : more, aside ? ", --thinking N sets more aside" : "");
 }
 

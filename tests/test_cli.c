@@ -381,6 +381,8 @@ TEST(cli_says_that_an_answer_was_cut_and_what_allows_more)
     static const char thinks[] = "{\"answer\":\"<think>\\nla la \",\"end\":false}\n";
     CHECK_EQ(RUN(endless, "", "-p", "sing", "-n", "7"), 0);
     CHECK_STR(err(), "the answer was cut at 7 tokens: -n allows more\n");
+    CHECK_EQ(RUN(endless, "", "-p", "sing", "-n", "1"), 0);
+    CHECK_STR(err(), "the answer was cut at 1 token: -n allows more\n");
     CHECK_EQ(RUN(endless, "sing\n", "-n", "7"), 0);
     check_has(err(), "the answer was cut at 7 tokens: -n allows more\n");
     CHECK_EQ(RUN(thinks, "sing\n", "-n", "20"), 0);

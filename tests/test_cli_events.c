@@ -307,7 +307,7 @@ TEST(cli_replay_shows_each_event_that_a_person_would_want_to_see)
     CHECK_EQ(RUN(&stream, "replay", "--text", "-"), 0);
     CHECK_STR(said(), "\n> two\n> lines\nwhole\n[the answer ended: length]\n"
                       "[read, by model: {\"path\":\"a\"}: 9000 bytes, 12 tokens, clipped; the whole was artifact a3]\n"
-                      "[recall, by user: {}: failed, 3 bytes, 1 tokens]\n"
+                      "[recall, by user: {}: failed, 3 bytes, 1 token]\n"
                       "[read, by user: {}: 900 bytes, 9 tokens, clipped; 800 bytes were not kept]\n"
                       "[stopped after 3 calls of tools (rounds): read and 2 more]\n"
                       "[context: left m1-m4, 4 messages, 99 tokens]\n"

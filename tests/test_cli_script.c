@@ -151,12 +151,13 @@ static const struct { const char *line; int status; const char *part; } obeyed[]
     {"/tools off", 2, "/tools off NAME"},
     {"/tools nonsense", 2, "/tools lists them"},
     {"/tokens hello there", 0, "2 tokens, 11 bytes"},
+    {"/tokens x", 0, "1 token, 1 byte\n"},
     {"/tokens", 0, "the last call had "},
     {"/memory", 0, "kv pool  1024 tokens"},
     {"/view", 0, "hello\\{<|im_end|>}"},
     {"/view mate", 2, "there is no agent mate"},
     {"/limit", 0, "calls of tools in a turn"},
-    {"/limit rounds 1", 0, "rounds: 1 calls"},
+    {"/limit rounds 1", 0, "rounds: 1 call of a tool in a turn"},
     {"/limit repeats 0", 2, "from 1 to "},
     {"/limit answer many", 2, "from 1 to "},
     {"/limit context 9", 2, "--ctx"},
@@ -560,10 +561,10 @@ TEST(script_limit_of_rounds_ends_calls)
 /* Who reads stdout alone sees why there is no answer, and so does what a script expects. */
 TEST(script_an_agent_that_was_stopped_says_so_where_its_answer_would_stand)
 {
-    static const char said[] = "[stopped after 1 calls of tools (rounds): calculator {\"expression\":\"6*7\"} was not "
+    static const char said[] = "[stopped after 1 call of tools (rounds): calculator {\"expression\":\"6*7\"} was not "
                                "called]\n";
     answered = CALL("calculator", "{\\\"expression\\\":\\\"6*7\\\"}");
-    CHECK_EQ(SCRIPT("/limit rounds 1\nWhat is it?\n/expect [stopped after 1 calls\n/assert answer.bytes = 89\n",
+    CHECK_EQ(SCRIPT("/limit rounds 1\nWhat is it?\n/expect [stopped after 1 call\n/assert answer.bytes = 88\n",
                     "--no-save", "--tools", "calculator"), 0);
     CHECK_STR(out(), said);
     check_hasnt(err(), "[stopped");
@@ -608,7 +609,7 @@ TEST(script_an_agent_of_a_map_that_was_stopped_says_so_too)
     answered = CALL("calculator", "{\\\"expression\\\":\\\"1\\\"}") CALL("calculator", "{\\\"expression\\\":\\\"2\\\"}")
                "{\"answer\":\"fine\"}\n";
     CHECK_EQ(RUN("one\n", "--no-save", "--tools", "calculator", "--crew", crew, "--ctx", "2048"), 0);
-    CHECK_STR(out(), "ann/1: [stopped after 1 calls of tools (rounds): calculator {\"expression\":\"2\"} was not "
+    CHECK_STR(out(), "ann/1: [stopped after 1 call of tools (rounds): calculator {\"expression\":\"2\"} was not "
                      "called]\nlea: fine\n");
     check_hasnt(err(), "stopped after"); /* once is enough */
     answered = answers;

@@ -493,7 +493,7 @@ TEST(rights_show_every_byte_escaped)
     out.len = 0;
     CHECK_EQ(judged(r, "write", WRITE, &t), RIGHTS_ASK);
     CHECK_EQ(rights_show(t, 0, &out, &err), 0);
-    snprintf(want, sizeof want, "write a (a new file): 1 lines, 1 bytes\n  + x\n    (no newline at the end)\nin %s\n",
+    snprintf(want, sizeof want, "write a (a new file): 1 line, 1 byte\n  + x\n    (no newline at the end)\nin %s\n",
              rights_workspace(r));
     CHECK_STR(out.data, want);
     ticket_free(t);

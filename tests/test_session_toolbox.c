@@ -144,7 +144,7 @@ TEST(toolbox_calls_of_one_answer_count_each_for_its_turns_limits)
     s.role.rounds = 8;
     s.role.repeats = 1;
     CHECK_EQ(say("and that?"), 0);
-    CHECK(strstr(s.answer.data, "[stopped after 1 calls of tools (repeats): "));
+    CHECK(strstr(s.answer.data, "[stopped after 1 call of tools (repeats): "));
     end_with_tools();
 }
 

@@ -54,7 +54,7 @@ TEST(a_write_is_shown_with_its_bytes)
           "{s:s,s:s}", "path", "n", "text", "one\ntwo");
     CHECK(faccessat(rig.c.workspace, "n", F_OK, 0) != 0); /* nothing was done */
     rig_text(&rig, "n", "12345");
-    SHOWS("write n (in place of 5 bytes): 1 lines, 6 bytes\n  + \\x1b[2J\\\\\n", 100, "write", "{s:s,s:s}", "path", "n",
+    SHOWS("write n (in place of 5 bytes): 1 line, 6 bytes\n  + \\x1b[2J\\\\\n", 100, "write", "{s:s,s:s}", "path", "n",
           "text", "\x1b[2J\\\n");
     SHOWS("write n (in place of 5 bytes): 2 lines, 8 bytes\n  + one\n  + t\n    (3 bytes more are not shown)\n", 5,
           "write", "{s:s,s:s}", "path", "n", "text", "one\ntwo\n");

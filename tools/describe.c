@@ -32,7 +32,9 @@ static int describe_write(const struct tool_context *c, const json_t *arguments,
     escape_text(path.s, path.n, out);
     if (there) buf_printf(out, " (in place of %lld bytes)", (long long)st.st_size);
     else buf_puts(out, " (a new file)");
-    buf_printf(out, ": %llu lines, %zu bytes\n", (unsigned long long)tool_lines(text.s, text.n), text.n);
+    const uint64_t lines = tool_lines(text.s, text.n);
+    buf_printf(out, ": %llu line%s, %zu byte%s\n", (unsigned long long)lines, plural((int64_t)lines), text.n,
+               plural((int64_t)text.n));
     put_lines("  + ", text.s, text.n, max, out);
     return 0;
 }

@@ -89,10 +89,10 @@ static void say_lost(const struct metrics_told *m, struct verdict *v)
     const double lost = m->last.count[LOAD_LOST], now = lost_since(m);
     if (now > 0)
         verdict_evidence(v, "requests lost their pages to others, to be computed again, %.0f time%s between the first "
-                         "scrape and the last: all that run need more than the pool", now, now < 1.5 ? "" : "s");
+                         "scrape and the last: all that run need more than the pool", now, plural((int64_t)now));
     else if (lost > 0)
         verdict_evidence(v, "requests lost their pages to others, to be computed again, %.0f time%s since the server "
-                         "was started%s: then all that ran needed more than the pool", lost, lost < 1.5 ? "" : "s",
+                         "was started%s: then all that ran needed more than the pool", lost, plural((int64_t)lost),
                          now == 0 ? ", none of them between these scrapes" : "");
 }
 

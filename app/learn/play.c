@@ -431,8 +431,9 @@ int play_check(const struct play *p, struct err *err)
     figures_of(p, f);
     for (int k = 0; k < RUNS; k++)
         if (p->run[k].wrong > 0)
-            return err_set(err, -1, "the %s run wrote %d lines that are no events", k ? "fixed" : "broken",
-                           p->run[k].wrong);
+            return err_set(err, -1, "the %s run wrote %d line%s that %s no event%s", k ? "fixed" : "broken",
+                           p->run[k].wrong, plural(p->run[k].wrong), p->run[k].wrong == 1 ? "is" : "are",
+                           plural(p->run[k].wrong));
     if (check_fails(p, err) || check_cause(p, err)) return -1;
     for (int i = 0; i < l->expects; i++) {
         const struct lesson_expect *e = &l->expect[i];

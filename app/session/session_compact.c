@@ -199,8 +199,8 @@ static int check_said(struct session *s, struct compaction *c, struct form_recor
     int rc = summary_check(now, shown, (size_t)s->prompt.n, &left, err);
     free(shown);
     if (rc == 0 && left > 0)
-        snprintf(c->reason + used, sizeof c->reason - used, "%s%zu of its lines were not said and are left out",
-                 used > 0 ? "; " : "", left);
+        snprintf(c->reason + used, sizeof c->reason - used, "%s%zu of its lines %s not said and %s left out",
+                 used > 0 ? "; " : "", left, left == 1 ? "was" : "were", left == 1 ? "is" : "are");
     return rc;
 }
 
@@ -276,7 +276,9 @@ static void tell(struct session *s, const struct compaction *c, bool done)
                 c->extract ? "an extract" : "a summary", (long long)c->result.tokens,
                 ref->messages == 1 ? "it" : "them");
     if (done && c->result.added > 0)
-        say_dim("[%zu of its lines are as you said them: the model had left them out]", c->result.added);
+        say_dim("[%zu of its lines %s as you said %s: the model had left %s out]", c->result.added,
+                c->result.added == 1 ? "is" : "are", c->result.added == 1 ? "it" : "them",
+                c->result.added == 1 ? "it" : "them");
     if (*c->reason) say_dim("[the model's summary%s: %s]", done && !c->extract ? "" : " was not taken", c->reason);
 }
 

@@ -269,7 +269,8 @@ void result_tell(struct session *s, const struct result *r, const char *argument
         .bytes = (int64_t)r->bytes, .tokens = (int64_t)tokens, .left_out = (int64_t)r->left_out,
         .text = {r->text.data ? r->text.data : "", r->text.len}}};
     trace_put(&s->a->trace, &e);
-    say_dim("[%s %s: %s%zu tokens%s%s%s]", r->name, arguments, r->failed ? "failed, " : "", tokens, cut,
+    say_dim("[%s %s: %s%zu token%s%s%s%s]", r->name, arguments, r->failed ? "failed, " : "", tokens,
+            plural((int64_t)tokens), cut,
             *r->names ? " of " : "", r->names);
 }
 

@@ -92,7 +92,8 @@ static bool stays(const struct turn_result *r)
 static void put_stopped(const struct session *s, const struct turn_result *r, struct buf *out)
 {
     struct form_calls_said calls;
-    buf_printf(out, "[stopped after %d calls of tools (%s)", s->outcome.calls, s->outcome.stopped);
+    buf_printf(out, "[stopped after %d call%s of tools (%s)", s->outcome.calls, plural(s->outcome.calls),
+               s->outcome.stopped);
     if (session_read_calls(s, &r->text, &calls)) {
         const struct form_call *call = &calls.v[0].call;
         buf_puts(out, ": ");

@@ -27,7 +27,8 @@ void team_try_end(struct team_try *y, const struct session *s, int status, const
     y->reserved = MAX(y->reserved, s->outcome.reserved);
     if (status != EXIT_DONE) snprintf(y->why, sizeof y->why, "%.255s", err ? err->text : "");
     else if (s->outcome.stopped)
-        snprintf(y->why, sizeof y->why, "stopped after %d calls of tools: %s", s->outcome.calls, s->outcome.stopped);
+        snprintf(y->why, sizeof y->why, "stopped after %d call%s of tools: %s", s->outcome.calls,
+                 plural(s->outcome.calls), s->outcome.stopped);
 }
 
 void team_remember(struct team *t, int agent, int turns, const char *text, size_t n, const struct team_try *y)

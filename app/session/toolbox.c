@@ -170,5 +170,5 @@ void toolbox_say_denied(const struct toolbox *b)
     int n = b->rights ? rights_denied(b->rights, &list, &more) : 0;
     for (int i = 0; i < n; i++)
         say("denied: %s %s%s", list[i].tool, list[i].shown, list[i].times > 1 ? " (more than once)" : "");
-    if (more > 0) say("denied: %llu other calls", (unsigned long long)more);
+    if (more > 0) say("denied: %llu other call%s", (unsigned long long)more, plural((int64_t)more));
 }

@@ -32,7 +32,8 @@ static void put_start(struct buf *b, const struct event_turn_start *e)
 static void put_tool(struct buf *b, const struct event_tool *e)
 {
     char n[FIGURE], bytes[FIGURE];
-    buf_printf(b, "%.*s %s%s tokens", STR(e->name), e->failed ? "failed: " : "gave ", figure(n, size_of(e->tokens)));
+    buf_printf(b, "%.*s %s%s token%s", STR(e->name), e->failed ? "failed: " : "gave ", figure(n, size_of(e->tokens)),
+               plural(e->tokens));
     if (e->artifact.len > 0)
         buf_printf(b, " of %s bytes, the whole is %.*s", figure(bytes, size_of(e->bytes)), STR(e->artifact));
     else if (e->left_out > 0)

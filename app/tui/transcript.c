@@ -212,12 +212,12 @@ static void on_end(struct transcript *t, int agent, const struct event_turn_end 
         add_text(t, e, end->text.data, end->text.len);
     }
     if (is(end->end, "cancelled") && isfinite(end->cancel_s))
-        snprintf(e->end, sizeof e->end, "cancelled after %" PRId64 " tokens; its memory was free after %.0f ms",
-                 end->tokens, 1e3 * MIN(MAX(end->cancel_s, 0.0), 1e6));
+        snprintf(e->end, sizeof e->end, "cancelled after %" PRId64 " token%s; its memory was free after %.0f ms",
+                 end->tokens, plural(end->tokens), 1e3 * MIN(MAX(end->cancel_s, 0.0), 1e6));
     else if (is(end->end, "cancelled"))
-        snprintf(e->end, sizeof e->end, "cancelled after %" PRId64 " tokens", end->tokens);
+        snprintf(e->end, sizeof e->end, "cancelled after %" PRId64 " token%s", end->tokens, plural(end->tokens));
     else if (is(end->end, "length"))
-        snprintf(e->end, sizeof e->end, "cut after %" PRId64 " tokens%s", end->tokens,
+        snprintf(e->end, sizeof e->end, "cut after %" PRId64 " token%s%s", end->tokens, plural(end->tokens),
                  end->text.len > 0 && thinking_end(end->text.data, end->text.len) == end->text.len
                      ? ", while the model was thinking" : "");
     else if (!is(end->end, "stop")) snprintf(e->end, sizeof e->end, "ended: %.*s", STR(end->end));
@@ -287,7 +287,7 @@ static void put_figures(const struct event_tool *tool, const char *took, char *o
     if (tool->artifact.len)
         snprintf(rest, sizeof rest, "whole text is artifact %.*s", (int)MIN(tool->artifact.len, (size_t)20),
                  tool->artifact.data);
-    else if (cut) snprintf(rest, sizeof rest, "%" PRId64 " bytes not kept", tool->left_out);
+    else if (cut) snprintf(rest, sizeof rest, "%" PRId64 " byte%s not kept", tool->left_out, plural(tool->left_out));
     const char *part[] = {took, bytes, tokens, rest};
     *out = '\0';
     for (size_t i = 0, at = 0; i < COUNT_OF(part); i++) {
@@ -399,7 +399,8 @@ static void on_line(struct transcript *t, const struct event *e)
         return;
     case EV_PARKED:
         if (is(e->parked.change, "parked"))
-            note(t, ENTRY_NOTE, e->agent, "put aside at %" PRId64 " tokens; it goes on later", e->parked.tokens);
+            note(t, ENTRY_NOTE, e->agent, "put aside at %" PRId64 " token%s; it goes on later", e->parked.tokens,
+                 plural(e->parked.tokens));
         else note(t, ENTRY_NOTE, e->agent, "goes on");
         return;
     case EV_REFUSAL: note(t, ENTRY_ERROR, e->agent, "refused: %.*s", STR(e->refusal.text)); return;
