@@ -222,9 +222,28 @@ TEST(complete_gives_files_to_a_command_as_they_are_named)
     CHECK_EQ(c.at, 22);
     at("/ingest \"notes a.txt\"|");
     CHECK_EQ(c.n, 0);
-    at("/ingest 'notes|"); /* a quote without its like is part of a name */
+    at("/ingest 'notes|"); /* a quote without its like is part of a name, and no file has that one: it is open */
+    CHECK_STR(choices(), "notes a.txt=\"notes a.txt\" ;notes b.txt=\"notes b.txt\" ");
+    CHECK_EQ(c.at, 8);
+    at("/ingest README.md 'notes b|");
+    CHECK_STR(c.common, "\"notes b.txt\" ");
+    CHECK_EQ(c.at, 18);
+    at("/ingest 'notes |");
+    CHECK_STR(choices(), "notes a.txt=\"notes a.txt\" ;notes b.txt=\"notes b.txt\" ");
+    CHECK_EQ(c.at, 8);
+    at("/ingest 'src/|");
+    CHECK_STR(choices(), "main.c=\"src/main.c\" ;map.c=\"src/map.c\" ;deep/=\"src/deep/");
+    at("/ingest 'tis R|"); /* the last is a word of its own if a file begins so */
+    CHECK_STR(c.common, "README.md ");
+    CHECK_EQ(c.at, 13);
+    at("/ingest 'nothing is|");
     CHECK_EQ(c.n, 0);
     at("/ingest 'notes a.txt'|");
+    CHECK_EQ(c.n, 0);
+    at("/ingest 'notes a.txt' 'notes b|");
+    CHECK_EQ(c.at, 22);
+    CHECK_STR(c.common, "\"notes b.txt\" ");
+    at("/ingest it's|");
     CHECK_EQ(c.n, 0);
     at("/ingest src/main.c notes\\ b|");
     CHECK_STR(c.common, "\"notes b.txt\" ");

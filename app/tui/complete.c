@@ -175,18 +175,38 @@ static void in_mention(struct maker *m, const struct complete_source *s, const c
     }
 }
 
-/* Among names that blanks separate: in the last, or behind it. */
+/* Files for what stands behind a single quote that is not closed yet; where it is, if it is not at the cursor. */
+static void in_single_quote(struct maker *m, const struct complete_source *s, const char *text, size_t at,
+                            size_t cursor)
+{
+    if (m->failed || m->out->n > 0 || at >= cursor) return;
+    m->quoted = true;
+    m->out->at = at;
+    offer_files(m, s, text + at + 1, cursor - at - 1);
+}
+
+/* Among names that blanks separate: in the last, or behind it.  A single quote without its like is a part of a name as
+ * it stands; where no file is called so, or a blank follows, one is being typed in it. */
 static void in_names(struct maker *m, const struct complete_source *s, const char *text, size_t at, size_t cursor)
 {
     struct buf name = {0};
     struct file_word w = {.at = cursor, .end = at};
-    while (file_word_next(text, cursor, w.end, &w, &name) && w.end < cursor) name.len = 0;
+    size_t single = cursor;
+    while (file_word_next(text, cursor, w.end, &w, &name)) {
+        if (single == cursor && !w.quote && text[w.at] == '\'') single = w.at;
+        if (w.end >= cursor) break;
+        name.len = 0;
+    }
     m->word = m->blank = true;
-    m->quoted = w.quoted;
-    m->out->at = w.at;
     m->failed |= name.failed;
-    bool whole = w.quote && !w.open; /* the cursor is behind its quote */
-    if (!m->failed && !w.bad && !whole) offer_files(m, s, name.data ? name.data : "", name.len);
+    if (single < w.at) in_single_quote(m, s, text, single, cursor);
+    if (m->out->n == 0) {
+        const bool whole = w.quote && !w.open; /* the cursor is behind its quote */
+        m->quoted = w.quoted;
+        m->out->at = w.at;
+        if (!m->failed && !w.bad && !whole) offer_files(m, s, name.data ? name.data : "", name.len);
+        if (single == w.at) in_single_quote(m, s, text, single, cursor);
+    }
     buf_free(&name);
 }
 
