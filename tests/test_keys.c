@@ -120,6 +120,7 @@ TEST(keys_that_are_none_are_dropped_whole)
     MEANS("\033]0;half\033[Ax", "up x");
     MEANS("\033[1;\033[Bx", "down x"); /* a cut one, then a whole one */
     MEANS("\033[\001x\033[1\x80x", "C-a x \xef\xbf\xbd x");
+    MEANS("\033[M !!x\033[M#\xa1\xffx\033[32;10;10Mx", "x x x"); /* a mouse that an earlier program asked for */
     MEANS("\033[201~x", "x"); /* an end without its start */
     MEANS("\033[99999999999999999999~x\033[1;2;3;4;5;6;7Ax", "x S-up x");
 }
@@ -146,7 +147,8 @@ TEST(keys_silence_ends_what_began)
     static const struct { const char *bytes, *at_once, *then; } row[] = {
         {"\033\033", "", "escape escape"}, {"\033[", "", "A-["}, {"\033O", "", "A-O"}, {"\033]", "", "A-]"},
         {"\033[1;5", "", ""}, {"\033O5", "", ""}, {"\xe2\x82", "", "\xef\xbf\xbd"}, {"\033\xc3", "", "A-\xef\xbf\xbd"},
-        {"\033]0;title", "", ""}, {"\033\033x", "escape A-x", ""}, {"\033\033[", "", ""}, {"\033[[", "", ""}};
+        {"\033]0;title", "", ""}, {"\033\033x", "escape A-x", ""}, {"\033\033[", "", ""}, {"\033[[", "", ""},
+        {"\033[M !", "", ""}};
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         keys_open(&k, LIMIT);
         CHECK_STR(fed(row[i].bytes, strlen(row[i].bytes), 0), row[i].at_once);

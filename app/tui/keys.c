@@ -165,6 +165,8 @@ static struct found csi_key(const struct sequence *s, size_t used, struct key *k
     return f;
 }
 
+enum { MOUSE_BYTES = 3 };
+
 /* ESC [ and what is behind it.  What cannot end as a sequence is dropped up to the byte that says so. */
 static struct found found_csi(const unsigned char *b, size_t n, bool final, struct key *key)
 {
@@ -181,6 +183,10 @@ static struct found found_csi(const unsigned char *b, size_t n, bool final, stru
     if (i == SEQUENCE_MAX) return (struct found){i, false, 0};
     if (i == n || (n == 3 && b[2] == '[')) return (struct found){final ? n : 0, false, 0};
     if (!rxvt && (b[i] < 0x40 || b[i] > 0x7e)) return (struct found){i, false, 0};
+    if (b[i] == 'M' && i == 2) { /* a mouse in its oldest form, that an earlier program asked for: three bytes of it */
+        const bool whole = n >= i + 1 + MOUSE_BYTES;
+        return (struct found){whole ? i + 1 + MOUSE_BYTES : final ? n : 0, false, 0};
+    }
     struct sequence s = {.final = b[i], .odd = i > params};
     read_params(&s, b + 2, params - 2);
     return csi_key(&s, i + 1, key);
