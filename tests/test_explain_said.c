@@ -120,6 +120,10 @@ TEST(a_first_layer_on_the_cpu_is_most_often_a_want_of_room)
     CHECK_EQ(v[0].stack, STACK_LLAMA_CPP);
     CHECK_EQ(v[0].line, 2);
     CHECK(says(v[0].evidence, v[0].evidences, "of 66 layers 61 are on the device"));
+    CHECK_EQ(explain("W sched_reserve: layer 0 is assigned to device CPU but the fused Gated Delta Net tensor is "
+                     "assigned to device CUDA0 (usually due to missing support)\nI main: model loaded\n"), 1);
+    CHECK_EQ(v[0].stack, STACK_LLAMA_CPP);
+    CHECK(fixed_by("llama-server"));
     CHECK(says(v[0].next, v[0].nexts, "--ctx-size") && says(v[0].next, v[0].nexts, "--n-cpu-moe"));
     for (int k = 0; k < v[0].nexts; k++) CHECK(strlen(v[0].next[k]) < VERDICT_TEXT - 1);
 }

@@ -94,7 +94,7 @@ void say_fit(const struct findings *f, const char *text, size_t n, struct verdic
     const uint32_t line = f->fit.line ? f->fit.line : f->fit.layer_line;
     *v = (struct verdict){.line = told_line(f, line)};
     say_stacks(f, NULL, v);
-    if (v->stack == STACK_UNKNOWN) v->stack = STACK_LLAMA_CPP;
+    if (v->stack != STACK_OLLAMA) v->stack = STACK_LLAMA_CPP; /* nobody else writes so */
     run_quote(text, n, line, v->what, sizeof v->what);
     if (f->fit.line) say_gave_up(f, v);
     else say_first_layer(f, v);
