@@ -323,6 +323,24 @@ TEST(a_pool_that_is_full_while_requests_wait_is_told_although_nothing_failed)
     CHECK(says(v[0].next, v[0].nexts, "Is it the wait?  line 1: the pool"));
 }
 
+/* vLLM: one that is longer than the pool is never admitted, and is the first in the queue. */
+TEST(requests_that_wait_while_none_runs_are_told)
+{
+#define IDLE(waiting) "Engine 000: Running: 0 reqs, Waiting: " waiting " reqs, GPU KV cache usage: 0.0%, Prefix\n"
+    CHECK_EQ(explain(STATS("62.0", "3") "INFO vllm answered\n" IDLE("14") "INFO GET /health\n" IDLE("15")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK_EQ(v[0].sure, SURE_GUESS);
+    CHECK_EQ(v[0].stack, STACK_VLLM);
+    CHECK_EQ(v[0].line, 5);
+    CHECK(says(v[0].evidence, v[0].evidences, "the last 2 lines") && says(v[0].evidence, v[0].evidences, "15 wait"));
+    CHECK(fixed_by("--max-model-len"));
+    CHECK_EQ(explain("INFO vllm\n" IDLE("14")), 0);                       /* it may just have come */
+    CHECK_EQ(explain("INFO vllm\n" IDLE("14") IDLE("15") STATS("40.0", "0")), 0); /* it went on */
+    CHECK_EQ(explain("INFO vllm\n" IDLE("0") IDLE("0")), 0);
+    CHECK_EQ(explain(IDLE("14") IDLE("15") "openai.APITimeoutError: Request timed out.\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
+}
+
 #define VLLM_METRICS(run, wait, kv, lost)                                                                            \
     "# HELP vllm:num_requests_running Number of requests in model execution batches.\n"                              \
     "# TYPE vllm:num_requests_running gauge\n"                                                                       \
@@ -343,6 +361,7 @@ TEST(metrics_that_are_pasted_are_read_as_watch_reads_them)
          CAUSE_NOT_MEMORY, SURE_LIKELY, STACK_VLLM},
         {VLLM_METRICS("8.0", "0.0", "0.31", "842.0"), "842 times since the server was started: then",
          CAUSE_CONCURRENCY, SURE_GUESS, STACK_VLLM},
+        {VLLM_METRICS("0.0", "14.0", "0.0", "0.0"), "14 wait and none runs", CAUSE_NOT_MEMORY, SURE_LIKELY, STACK_VLLM},
         {"sglang:num_running_reqs{model_name=\"m\"} 41.0\nsglang:num_queue_reqs{model_name=\"m\"} 112.0\n"
          "sglang:token_usage{model_name=\"m\"} 0.98\n# HELP sglang:num_retracted_requests_total Retract requests.\n",
          "112 wait for KV memory", CAUSE_CONCURRENCY, SURE_LIKELY, STACK_SGLANG},

@@ -244,6 +244,11 @@ TEST(a_verdict_says_what_is_short_and_what_helps)
         {SERVER_VLLM, 300, 300, 4, 0, 0, WATCH_FINE, "all that came run"},
         {SERVER_VLLM, 300, 300, 4, 2, 0, WATCH_NEAR, "2 wait: not for KV memory, but for the number that may run at "
                                                      "once (--max-num-seqs)"},
+        {SERVER_VLLM, 0, 0, 0, 1, 0, WATCH_NEAR, "1 waits and none runs: the first of them may be longer than all of "
+                                                 "its KV pool"},
+        {SERVER_VLLM, 300, 300, 4, 1, 0, WATCH_NEAR, "1 waits: not for KV memory"},
+        {SERVER_LLAMA, -1, -1, 4, 1, -1, WATCH_NEAR, "1 waits until"},
+        {SERVER_VLLM, 990, 990, 4, 1, 0, WATCH_BAD, "1 waits for KV memory"},
         {SERVER_VLLM, 990, 990, 4, 2, 0, WATCH_BAD, "2 wait for KV memory, of which 99% is taken"},
         {SERVER_VLLM, 990, 990, 4, 2, 0, WATCH_BAD, "--gpu-memory-utilization"},
         {SERVER_VLLM, 960, 960, 4, 0, 0, WATCH_NEAR, "96% of its KV pool is taken"},

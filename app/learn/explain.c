@@ -117,6 +117,7 @@ static int tell(const struct findings *f, const char *text, size_t n, const stru
     else if (smi_is_full(&f->smi)) say_table(f, text, n, v);
     else if (shape == SMI_FLAT && !f->other) say_smi_series(f, v);
     else if (pool_is_full(f) && f->other_points < WEAK) say_pool_load(f, v);
+    else if (queue_is_stuck(f) && f->other_points < WEAK) say_stuck(f, v);
     else if (f->dead && (f->other_points < WEAK || f->other->at > f->dead->at)) say_dead(f, text, n, v);
     else if (fit_is_told(f) && f->other_points < WEAK) say_fit(f, text, n, v);
     else if (f->note[NOTE_WRAPPER] && f->other_points < WEAK) return 0;

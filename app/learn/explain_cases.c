@@ -389,20 +389,30 @@ static void add_common(const struct run *r, struct findings *f, const struct hit
     }
 }
 
+/* A line that says nothing of requests says nothing of them. */
+static void keep_stuck(struct findings *f, const struct pool_load *now)
+{
+    if (now->running < 0 || now->waiting < 0) return;
+    const bool stuck = now->running < 1 && now->waiting >= 1 && now->used < 0.05;
+    f->stuck_lines = stuck ? f->stuck_lines + 1 : 0;
+    f->stuck = *now;
+}
+
 static void keep_fullest(struct findings *f, const struct pool_load *now)
 {
+    keep_stuck(f, now);
     if (now->waiting >= 1 && now->used <= 1 && now->used > 0 && now->used >= f->pool.used) f->pool = *now;
 }
 
 static void find_pool(const struct hits *h, struct findings *f)
 {
-    struct pool_load now = {0};
+    struct pool_load now = {.used = -1, .running = -1, .waiting = -1};
     for (size_t i = 0; i < h->n; i++) {
         const struct hit *me = &h->hit[i];
         if (word_of(me)->kind != WORD_FIGURE) continue;
         if (me->line != now.line) {
             keep_fullest(f, &now);
-            now = (struct pool_load){.line = me->line};
+            now = (struct pool_load){.line = me->line, .used = -1, .running = -1, .waiting = -1};
         }
         const double value = me->number[0].value;
         if (word_of(me)->of == FIG_POOL_PERCENT) now.used = value / 100;

@@ -49,7 +49,7 @@ struct fail_case {
 /* What a server says of its pool of keys and values on one line, now and again. */
 struct pool_load {
     uint32_t line;
-    double used, running, waiting; /* of 1; requests */
+    double used, running, waiting; /* of 1; requests; below 0: that line does not say it */
 };
 
 /* What llama.cpp said of its --fit, which lays a model out before it loads it, and of the layers that it placed. */
@@ -70,6 +70,8 @@ struct findings {
     struct smi smi;
     struct fit_told fit;
     struct pool_load pool;   /* of the lines on which requests waited: the last on which it was fullest */
+    struct pool_load stuck;  /* the last line, if requests wait there, none runs and the pool is empty */
+    int stuck_lines;         /* so many of the last say so */
     uint32_t before;         /* lines of the whole text before the part that was read */
     const struct line_map *map; /* ... where it is one service's lines of a log: how that counts them; or NULL */
 };

@@ -21,6 +21,10 @@ void say_probe(const struct findings *f, const struct fail_case *c, const char *
 bool pool_is_full(const struct findings *f);
 void say_pool_load(const struct findings *f, struct verdict *v);
 
+/* Nothing failed, and by the server's own lines requests wait although none runs. */
+bool queue_is_stuck(const struct findings *f);
+void say_stuck(const struct findings *f, struct verdict *v);
+
 /* Who asked a server is told that its engine is dead, and why is told elsewhere: where. */
 void say_dead(const struct findings *f, const char *text, size_t n, struct verdict *v);
 

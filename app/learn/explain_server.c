@@ -24,6 +24,27 @@ void say_dead(const struct findings *f, const char *text, size_t n, struct verdi
                  "describe pod POD (Last State).");
 }
 
+/* ------------------------------------------------------------------ a queue that stands still */
+
+enum { STUCK_LEAST = 2 /* lines: on one of them they may just have come */ };
+
+bool queue_is_stuck(const struct findings *f) { return f->stuck_lines >= STUCK_LEAST; }
+
+void say_stuck(const struct findings *f, struct verdict *v)
+{
+    *v = (struct verdict){.cause = CAUSE_KV, .sure = SURE_GUESS, .line = told_line(f, f->stuck.line)};
+    say_stacks(f, NULL, v);
+    snprintf(v->what, sizeof v->what, "nothing failed in this text; requests wait, and none runs");
+    verdict_evidence(v, "the last %d lines of the server's figures: none runs, the pool is empty, and in the last (%u) "
+                     "%.0f wait", f->stuck_lines, told_line(f, f->stuck.line), f->stuck.waiting);
+    verdict_evidence(v, "one that is longer than the whole pool can never begin, and where it is first in the queue "
+                     "nobody behind it does");
+    verdict_next(v, "How long is the first of them, with the answer that it asks for, against the pool (GPU KV cache "
+                 "size in the log of the start)?  Refuse it: a smaller --max-model-len.");
+    verdict_next(v, "Does the server still write other lines?  If not, its engine hangs: py-spy dump --pid PID says "
+                 "where.");
+}
+
 /* ------------------------------------------------------------------ llama.cpp's --fit */
 
 bool fit_is_told(const struct findings *f) { return f->fit.line || f->fit.layer_line; }

@@ -80,14 +80,15 @@ static enum watch_grave judge(const struct watched *s, const struct load *l, cha
     const double lost = watch_grew(s, LOAD_LOST, WATCH_LONG_S, &took), soon = full_in(s);
     const bool full = l->kv_permille >= FULL, waits = l->waiting > 0;
     const char *more = advice[l->kind].more, *fewer = advice[l->kind].fewer;
+    const char *wait = l->waiting == 1 ? "waits" : "wait";
     if (lost > 0) {
         snprintf(out, room, "%.0f request%s lost their KV pages in the last %.0f s, to be computed again: all that run "
                  "need more than the pool; %s, or %s", lost, lost < 1.5 ? "" : "s", took, fewer, more);
         return WATCH_BAD;
     }
     if (waits && full) {
-        snprintf(out, room, "%lld wait for KV memory, of which %.0f%% is taken: shorter contexts, or %s",
-                 (long long)l->waiting, (double)l->kv_permille / 10, more);
+        snprintf(out, room, "%lld %s for KV memory, of which %.0f%% is taken: shorter contexts, or %s",
+                 (long long)l->waiting, wait, (double)l->kv_permille / 10, more);
         return WATCH_BAD;
     }
     if (full) {
@@ -99,9 +100,14 @@ static enum watch_grave judge(const struct watched *s, const struct load *l, cha
         snprintf(out, room, "its KV pool is full in about %.0f s if it goes on as in the last minute; %s", soon, fewer);
         return WATCH_NEAR;
     }
+    if (waits && l->running == 0) {
+        snprintf(out, room, "%lld %s and none runs: the first of them may be longer than all of its KV pool, which "
+                 "holds up all behind it", (long long)l->waiting, wait);
+        return WATCH_NEAR;
+    }
     if (waits) {
-        snprintf(out, room, l->kv_permille < 0 ? "%lld wait until one of those that run has ended%s"
-                 : "%lld wait: not for KV memory, but for the number that may run at once%s", (long long)l->waiting,
+        snprintf(out, room, l->kv_permille < 0 ? "%lld %s until one of those that run has ended%s"
+                 : "%lld %s: not for KV memory, but for the number that may run at once%s", (long long)l->waiting, wait,
                  wider(l->kind));
         return WATCH_NEAR;
     }
