@@ -177,10 +177,12 @@ TEST(lines_with_a_name_and_a_bar_are_services_and_others_are_not)
     static const char *const are[] = {
         "vllm-1   | a\nredis    | b\n", "\033[36mvllm-1  | \033[0ma\n\033[33mapp-1   | \033[0mb\n",
         "chat_vllm_1  | a\nchat_web_1   | b\n$ exit\n", "[pod/vllm-0/server] a\n[pod/web-7d9/web] b\n",
+        "[pod/a-deployment-with-a-long-name-6f7c8d9b5-x2x9z/and-a-container-that-has-one-too] a\n[pod/web-7d9/web] b\n",
         "vllm | a\nvllm | b\nvllm | c\nweb  | d\nweb  | e\nweb  |\n", "a-1  | x\r\nb-1  |\r\n"};
     static const char *const are_not[] = {
         "vllm-1  | a\nvllm-1  | b\n",                        /* one */
         "ERROR    | a\nINFO     | b\nERROR    | c\nINFO | d\nerror | e\ninfo | f\n", /* levels */
+        "2026-11-02 | a\n2026-11-03 | b\n2026-11-03 | c\n",      /* days */
         "model  | size\nqwen3-8b | 8\nllama3 | 7\n plain\n line\n text\n line\n",   /* a table in a text */
         "name   | size\nqwen   | 8\nllama  | 7\n",           /* a table */
         "|   0  NVIDIA H100  On  |\n| N/A   41C  | 79000MiB |\n", "vllm-1|a\nweb-1|b\n", "vllm-1  |a\nweb-1  |b\n",

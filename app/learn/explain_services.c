@@ -29,9 +29,12 @@ static size_t blanks(const char *s, size_t n, size_t at)
 
 static bool in_name(char c) { return isalnum((unsigned char)c) || (c && strchr("-_.@", c)); }
 
-/* "ERROR    | ...": a logger of levels writes as compose does. */
-static bool is_level(const char *s, size_t n)
+/* "ERROR    | ...", "2026-11-02 | ...": loggers that put a level or a day first write as compose does. */
+static bool is_loggers(const char *s, size_t n)
 {
+    bool letter = false;
+    for (size_t i = 0; i < n; i++) letter |= isalpha((unsigned char)s[i]) != 0;
+    if (!letter) return true;
     static const char *const level[] = {"info", "warning", "warn", "error", "debug", "critical", "fatal", "trace",
                                         "notice", "success"};
     for (size_t i = 0; i < COUNT_OF(level); i++)
@@ -50,7 +53,7 @@ static struct named by_compose(const char *s, size_t n)
     size_t behind = colours(s, n, bar + 1);
     if (behind < n && s[behind] != ' ' && s[behind] != '\r') return (struct named){0};
     behind = colours(s, n, behind + (behind < n && s[behind] == ' '));
-    return is_level(s + from, to - from) ? (struct named){0} : (struct named){s + from, to - from, behind};
+    return is_loggers(s + from, to - from) ? (struct named){0} : (struct named){s + from, to - from, behind};
 }
 
 /* "[pod/vllm-0/server] " */

@@ -8,7 +8,7 @@
 #define EXPLAIN_SERVICES_H
 #include "plimsoll.h"
 
-enum { SERVICES_MOST = 32 /* lines of more are nobody's */, SERVICE_NAME = 64, SERVICE_NOBODY = -1 };
+enum { SERVICES_MOST = 32 /* lines of more are nobody's */, SERVICE_NAME = 128, SERVICE_NOBODY = -1 };
 
 struct services {
     char name[SERVICES_MOST][SERVICE_NAME]; /* in the order of their first lines */
