@@ -266,7 +266,8 @@ TEST(what_fails_at_work_is_no_question_of_the_weights)
 TEST(what_fails_as_a_batch_is_decoded_failed_within_a_pass)
 {
     CHECK_EQ(explain("ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1024.00 MiB on device 1: cudaMalloc "
-                     "failed: out of memory\nsrv  update_slots: failed to decode the batch, n_batch = 2048, ret = -2\n"), 1);
+                     "failed: out of memory\nsrv  update_slots: failed to decode the batch, n_batch = 2048, ret = -2\n"),
+             1);
     CHECK_EQ(v[0].cause, CAUSE_ACTIVATIONS);
     CHECK_STR(v[0].where, "GPU 1");
 }
