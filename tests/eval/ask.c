@@ -163,6 +163,11 @@ int ask_all(const struct engine_ops *ops, struct engine *e, struct cases *c, str
         if (!rc && n <= 0 && s.flying == before) rc = err_set(err, -1, "the engine stopped before all was answered");
         tell(&s, c->n);
     }
+    struct engine_snapshot end;
+    ops->snapshot(e, &end);
+    a->passes = end.passes;
+    a->drafted = end.drafted;
+    a->right = end.drafts_right;
     a->seconds = now() - s.start;
     return rc;
 }

@@ -11,6 +11,7 @@ static const char help[] =
     "  --seqs N         cases asked at once (8)\n"
     "  --max-tokens N   most tokens of an answer (300)\n"
     "  --threads N      threads (0: one a core)\n"
+    "  --no-draft       each token is a pass of its own\n"
     "  --show N         also print up to N cases of each row that failed\n"
     "  --out FILE       write the table to FILE too, as Markdown\n"
     "  --answers FILE   write all answers to FILE, JSON Lines\n"
@@ -21,7 +22,7 @@ static const char help[] =
 struct options {
     const char *model, *out, *answers, *script;
     int seqs, max_tokens, threads, show;
-    bool check;
+    bool check, no_draft;
 };
 
 static int number(const char *text, int least, int most, int *out, struct err *err, const char *what)
@@ -41,7 +42,7 @@ static int options_read(struct options *o, int argc, char **argv, struct err *er
     static const struct option list[] = {
         {"model", 1, NULL, 'm'}, {"seqs", 1, NULL, 's'},    {"max-tokens", 1, NULL, 'n'}, {"threads", 1, NULL, 't'},
         {"show", 1, NULL, 'w'},  {"out", 1, NULL, 'o'},     {"answers", 1, NULL, 'a'},    {"check", 0, NULL, 'c'},
-        {"script", 1, NULL, 'r'}, {"help", 0, NULL, 'h'},   {NULL, 0, NULL, 0}};
+        {"script", 1, NULL, 'r'}, {"no-draft", 0, NULL, 'd'}, {"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
     int c, rc = 0;
     *o = (struct options){.seqs = 8, .max_tokens = 300};
     while (!rc && (c = getopt_long(argc, argv, "m:", list, NULL)) != -1) {
@@ -55,6 +56,7 @@ static int options_read(struct options *o, int argc, char **argv, struct err *er
         case 'a': o->answers = optarg; break;
         case 'c': o->check = true; break;
         case 'r': o->script = optarg; break;
+        case 'd': o->no_draft = true; break;
         case 'h': fputs(help, stdout); return 1;
         default: return err_set(err, -1, "see --help");
         }
@@ -70,7 +72,7 @@ static int ask_model(const struct options *o, struct cases *c, struct asking *a,
     const struct engine_ops *ops = o->script ? &engine_scripted : &engine_local;
     struct engine_config cfg = {.model = o->model, .script = o->script, .kern = {.threads = o->threads, .pin = true},
                                 .max_seqs = o->seqs, .max_rows = MAX(128, 2 * o->seqs), .kv_type = KT_F16,
-                                .template = -1};
+                                .template = -1, .drafts = o->no_draft ? DRAFTS_NONE : 0};
     struct engine *e = ops->open(&cfg, err);
     if (!e) return -1;
     int rc = ask_all(ops, e, c, a, err);

@@ -44,7 +44,8 @@ void cases_free(struct cases *c);
 
 struct asking {
     int seqs, max_tokens;
-    double seconds; /* what all took; filled by ask_all() */
+    double seconds; /* what all took; filled by ask_all(), as the rest */
+    uint64_t passes, drafted, right; /* drafts: tried, and right */
 };
 /* Put each case to the engine and judge the answers.  0, or -1: the engine failed, err says how. */
 int ask_all(const struct engine_ops *ops, struct engine *e, struct cases *c, struct asking *a, struct err *err);
