@@ -61,7 +61,8 @@ struct opts {
     const char *crew;            /* NULL: not given */
     int64_t parallel;            /* 0: as the crew needs, and as its memory allows */
     const char *theme, *glyphs;
-    bool no_tui, no_pin, no_thinking, no_draft, exact, fast, dump_tokens, json, fit, overcommit, no_save, script, lockstep;
+    bool no_tui, no_pin, no_thinking, no_draft, exact, fast, dump_tokens, json, fit, overcommit, no_save, script;
+    bool lockstep;
     bool strict_tools;
     bool all_samples;
     const char *unguarded; /* NULL: not given */

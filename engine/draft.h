@@ -6,8 +6,8 @@
  * Who quotes a file, corrects a function, fills in JSON or repeats a figure says what stands in its context already.
  * Drafts are rows of the next pass behind the one that is certain; a row's result depends on nothing but the row,
  * and each token is chosen as it would be alone.  So a draft that is what was chosen saves a pass, one that is not
- * costs its row, and the answer is the same to the bit.  No memory is taken: drafts stand in the room of the answer, their
- * keys and values in pages that the request was promised.
+ * costs its row, and the answer is the same to the bit.  No memory is taken: drafts stand in the room of the answer,
+ * their keys and values in pages that the request was promised.
  *
  * How many are worth their rows is weighed: what was right lately of drafts with as long a match, against what a row
  * adds to the pass.  Whoever never repeats anything pays for a try now and then.

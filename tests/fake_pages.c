@@ -17,8 +17,8 @@ uint64_t fake_hash(uint64_t before, int32_t token)
 float fake_logprob(uint64_t hash, int32_t token) { return -(float)(fake_hash(hash, token) % 10007); }
 
 /* Ends the turn soon (one in eight), or of an odd seed late (one in a hundred): over-commit must not guess right.  Else
- * one of five letters, so that stop strings are met; of a seed above 1 mostly the same three in turn, so that drafts are
- * right. */
+ * one of five letters, so that stop strings are met; of a seed above 1 mostly the same three in turn, so that drafts
+ * are right. */
 static int32_t rule(uint64_t hash, uint64_t seed, uint64_t step, int32_t end_id)
 {
     uint64_t x = fake_hash(hash + seed, (int32_t)step);

@@ -103,7 +103,8 @@ static int check_serve(const struct opts *o, struct err *err)
         "--template", "--reasoning", "--thinking", "--no-thinking",
         "--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty",
         "--frequency-penalty", "--presence-penalty", "--logit-bias", "--stop", "--seed", "--threads", "--isa",
-        "--backend", "--device", "--exact", "--fast", "--draft", "--no-draft", "--kv-type", "--no-pin", "--engine", "--script-file",
+        "--backend", "--device", "--exact", "--fast", "--draft", "--no-draft", "--kv-type", "--no-pin", "--engine",
+        "--script-file",
         "--no-save", "--config", "--no-config", NULL,
     };
     static const char *const never[] = {"--json", "--trace", "--naive", "--unguarded", "--answers", "--tools", NULL};

@@ -169,8 +169,8 @@ void table_print(const struct cases *c, const struct asking *a, const char *mode
     fprintf(out, "\n*: fewer than %d cases; the score says little.\n", EVAL_FEW);
     if (refused) fprintf(out, "%d cases were not asked: their prompts leave no room in the context.\n", refused);
     fprintf(out, "%s: %d cases, prompts of %lld tokens, %lld tokens generated in %.1f s, %.0f tokens/s, "
-            "%d at a time, at most %d an answer; %llu passes, %llu of %llu drafts right.\n", model, c->n, prompts, tokens,
-            a->seconds, a->seconds > 0 ? (double)tokens / a->seconds : 0, a->seqs, a->max_tokens,
+            "%d at a time, at most %d an answer; %llu passes, %llu of %llu drafts right.\n", model, c->n, prompts,
+            tokens, a->seconds, a->seconds > 0 ? (double)tokens / a->seconds : 0, a->seqs, a->max_tokens,
             (unsigned long long)a->passes, (unsigned long long)a->right, (unsigned long long)a->drafted);
 }
 
