@@ -55,7 +55,7 @@ awk -F, 'END { exit !($4 < 6) }' "$work/run/loss.csv" || fail "the loss did not 
 echo "# a later run starts from its file"
 "$python" assets/model/export.py "$work/run/model.gguf" "$work/again.gguf"
 cmp "$work/run/model.gguf" "$work/again.gguf" || fail "a model that was read and written again has changed"
-train_until 1 "$work/later" 0.05 $small --muon-rate 0.002 --adam-rate 0.0004 --share field=60 --work "$work/later" --init "$work/run/model.gguf" >"$work/log"
+train_until 1 "$work/later" 0.05 $small --muon-rate 0.002 --adam-rate 0.0004 --share field=60 --dialogues 400 --work "$work/later" --init "$work/run/model.gguf" >"$work/log"
 grep -q '^starts from ' "$work/log" || fail "--init was not used"
 cmp "$work/run/tokenizer.json" "$work/later/tokenizer.json" || fail "a later run has another tokenizer"
 # Its first steps are better than the first of the run that began from nothing, however few steps a slow machine made.

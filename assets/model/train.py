@@ -215,7 +215,7 @@ def main():
     dtype = getattr(torch, o.type) if o.type != "auto" else faster_type(o.device)
     optimizers = [Muon(matrices, o.muon_rate, dtype),
                   torch.optim.AdamW(others, o.adam_rate, betas=(0.9, 0.95), weight_decay=0)]
-    steps, used, tokens, curve_points = 0, 0.0, 0, []
+    steps, used, tokens, curve_points, recent = 0, 0.0, 0, [], []
     checkpoint = f"{o.work}/checkpoint.pt"
     if os.path.exists(checkpoint):
         c = torch.load(checkpoint, map_location=o.device)
@@ -223,6 +223,7 @@ def main():
         for opt, state in zip(optimizers, c["optimizers"]):
             opt.load_state_dict(state)
         steps, used, tokens, curve_points = c["steps"], c["used"], c["tokens"], c["curve"]
+        recent = c.get("recent", [])  # a point of the curve is the mean of its steps, also of those before a stop
         print(f"goes on from step {steps}", flush=True)
     elif o.init:
         model.load_state_dict(state)
@@ -236,8 +237,8 @@ def main():
 
     def keep():
         save(checkpoint, dict(model=model.state_dict(), optimizers=[x.state_dict() for x in optimizers], steps=steps,
-                              used=used, tokens=tokens, curve=curve_points, shape=vars(shape)))
-    begun, kept, recent = time.time() - used, time.time(), []
+                              used=used, tokens=tokens, curve=curve_points, recent=recent, shape=vars(shape)))
+    begun, kept = time.time() - used, time.time()
     for ids, weights in Batches(train, o.rows, o.seed, steps):
         done = used / (60 * o.minutes)
         if done >= 1:
