@@ -10,4 +10,4 @@ export LC_ALL=C
     find plimsoll.h app engine kernels memory tools tests assets -type f ! -path 'tests/gpu/results/*' \
         \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' -o -name '*.gguf' -o -name '*.ref' \
         -o -path 'assets/forms/*' -o -path 'assets/crews/*' \)
-} | sort | tr '\n' '\0' | xargs -0 sha256sum | sha256sum | cut -c 1-32
+} | sort | tr '\n' '\0' | xargs -0 sha1sum | sha1sum | cut -c 1-32
