@@ -452,10 +452,17 @@ TEST(a_failure_at_the_end_of_a_text_that_is_too_long_is_found_with_its_line)
     buf_free(&text);
 }
 
+/* Lines of dashes up to there, long ones as far as they go: of each line something is asked, and there are megabytes. */
 static int64_t dashes(struct buf *text, size_t until)
 {
+    enum { LONG = 512 };
+    static const char line[] = "----------------------------\n";
     int64_t lines = 0;
-    for (; text->len < until; lines++) buf_puts(text, "----------------------------\n");
+    for (; text->len + LONG + 1 < until; lines++) {
+        for (int i = 0; i < LONG; i += 32) buf_puts(text, "--------------------------------");
+        buf_puts(text, "\n");
+    }
+    for (; text->len < until; lines++) buf_puts(text, line);
     return lines;
 }
 
