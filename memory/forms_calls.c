@@ -2,8 +2,6 @@
 #include "memory/forms.h"
 #include "memory/forms_impl.h"
 
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 static bool begins(struct form_text t, size_t at, struct form_text word)
 {
     return t.len - at >= word.len && memcmp(t.text + at, word.text, word.len) == 0;
@@ -11,7 +9,7 @@ static bool begins(struct form_text t, size_t at, struct form_text word)
 
 static size_t behind_blanks(struct form_text t, size_t at)
 {
-    while (at < t.len && is_blank(t.text[at])) at++;
+    while (at < t.len && form_is_blank(t.text[at])) at++;
     return at;
 }
 

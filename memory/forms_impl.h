@@ -53,4 +53,41 @@ static inline struct form_text form_text_of(const struct buf *b)
 {
     return (struct form_text){b->data ? b->data : "", b->len};
 }
+
+/* What readers of calls do with the text that is left: in outside text, and so by length. */
+static inline bool form_is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static inline struct form_text form_from(struct form_text t, size_t n)
+{
+    return (struct form_text){t.text + n, t.len - n};
+}
+
+static inline struct form_text form_behind_blanks(struct form_text t)
+{
+    while (t.len > 0 && form_is_blank(*t.text)) t = form_from(t, 1);
+    return t;
+}
+
+/* Without blanks at both ends. */
+static inline struct form_text form_trim(struct form_text t)
+{
+    t = form_behind_blanks(t);
+    while (t.len > 0 && form_is_blank(t.text[t.len - 1])) t.len--;
+    return t;
+}
+
+static inline bool form_begins(struct form_text t, const char *word)
+{
+    const size_t n = strlen(word);
+    return t.len >= n && memcmp(t.text, word, n) == 0;
+}
+
+/* Past blanks and this word. */
+static inline bool form_skip(struct form_text *t, const char *word)
+{
+    const struct form_text at = form_behind_blanks(*t);
+    if (!form_begins(at, word)) return false;
+    *t = form_from(at, strlen(word));
+    return true;
+}
 #endif

@@ -7,8 +7,6 @@
 
 enum { DEPTH = 64 }; /* of lists and dicts within each other */
 
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool form_is_name(char c)
@@ -17,43 +15,20 @@ bool form_is_name(char c)
            c == '$' || (unsigned char)c >= 0x80;
 }
 
-static struct form_text from(struct form_text t, size_t at) { return (struct form_text){t.text + at, t.len - at}; }
-
-static struct form_text behind_blanks(struct form_text t)
-{
-    while (t.len > 0 && is_blank(*t.text)) t = from(t, 1);
-    return t;
-}
-
-static bool begins(struct form_text t, const char *word)
-{
-    const size_t n = strlen(word);
-    return t.len >= n && memcmp(t.text, word, n) == 0;
-}
-
-/* Past blanks and this word. */
-static bool skip(struct form_text *t, const char *word)
-{
-    const struct form_text at = behind_blanks(*t);
-    if (!begins(at, word)) return false;
-    *t = from(at, strlen(word));
-    return true;
-}
-
 static bool next_is(struct form_text t, char c)
 {
-    t = behind_blanks(t);
+    t = form_behind_blanks(t);
     return t.len > 0 && *t.text == c;
 }
 
 /* A word, behind blanks, into out as a JSON string. */
 static bool take_name(struct form_text *t, struct form_text *name)
 {
-    struct form_text at = behind_blanks(*t);
+    struct form_text at = form_behind_blanks(*t);
     size_t n = 0;
     while (n < at.len && form_is_name(at.text[n])) n++;
     *name = (struct form_text){at.text, n};
-    *t = from(at, n);
+    *t = form_from(at, n);
     return n > 0;
 }
 
@@ -86,7 +61,7 @@ static int put_character(struct form_text *t, size_t n, int base, struct buf *ou
     const unsigned c = (unsigned)v, high = 0xd800 + ((c - 0x10000) >> 10), low = 0xdc00 + ((c - 0x10000) & 0x3ff);
     if (c > 0xffff) buf_printf(out, "\\u%04X\\u%04X", high, low);
     else buf_printf(out, "\\u%04X", c);
-    *t = from(*t, n);
+    *t = form_from(*t, n);
     return 0;
 }
 
@@ -113,7 +88,7 @@ static int put_escape(struct form_text *t, struct buf *out, struct err *err)
     static const char plain[] = "\\'\"", named[][2] = {{'n', 'n'}, {'t', 't'}, {'r', 'r'}, {'b', 'b'}, {'f', 'f'}};
     if (t->len == 0) return bad_escape(err);
     const char c = *t->text;
-    *t = from(*t, 1);
+    *t = form_from(*t, 1);
     if (c == '\n') return 0; /* the line goes on */
     for (size_t i = 0; i < COUNT_OF(named); i++)
         if (c == named[i][0]) {
@@ -140,21 +115,21 @@ static int put_escape(struct form_text *t, struct buf *out, struct err *err)
 static int put_string(struct form_text *t, struct buf *out, struct err *err)
 {
     const char quote = *t->text, three[] = {quote, quote, quote, '\0'}, one[] = {quote, '\0'};
-    const char *end = begins(*t, three) ? three : one;
-    struct form_text at = from(*t, strlen(end));
+    const char *end = form_begins(*t, three) ? three : one;
+    struct form_text at = form_from(*t, strlen(end));
     buf_puts(out, "\"");
-    while (at.len > 0 && !begins(at, end)) {
+    while (at.len > 0 && !form_begins(at, end)) {
         size_t n = 0;
-        while (n < at.len && at.text[n] != '\\' && !begins(from(at, n), end)) n++;
+        while (n < at.len && at.text[n] != '\\' && !form_begins(form_from(at, n), end)) n++;
         if (n > 0) put_plain((struct form_text){at.text, n}, out);
-        at = from(at, n);
+        at = form_from(at, n);
         if (at.len == 0 || *at.text != '\\') continue;
-        at = from(at, 1);
+        at = form_from(at, 1);
         if (put_escape(&at, out, err)) return FORMS_BAD;
     }
     if (at.len == 0) return err_set(err, FORMS_BAD, "a text of the call does not end");
     buf_puts(out, "\"");
-    *t = from(at, strlen(end));
+    *t = form_from(at, strlen(end));
     return 0;
 }
 
@@ -214,7 +189,7 @@ static int put_number(struct form_text *t, struct buf *out, struct err *err)
     out->failed |= word.failed;
     buf_free(&word);
     if (!number) return bad_value(err);
-    *t = from(*t, n);
+    *t = form_from(*t, n);
     return 0;
 }
 
@@ -241,12 +216,12 @@ static int put_values(struct form_text *t, const char *close, int depth, int *n,
     int rc = 0;
     *n = 0;
     *comma = false;
-    while (rc == 0 && !skip(t, close)) {
+    while (rc == 0 && !form_skip(t, close)) {
         if (*n > 0 && !*comma) return bad_value(err);
         if (*n > 0) buf_puts(out, ",");
         rc = put_value(t, depth, out, err);
         ++*n;
-        *comma = rc == 0 && skip(t, ",");
+        *comma = rc == 0 && form_skip(t, ",");
     }
     if (*n > 1) *comma = true;
     return rc;
@@ -273,17 +248,17 @@ static int put_dict(struct form_text *t, int depth, struct buf *out, struct err 
     bool comma = true;
     int rc = 0;
     buf_puts(out, "{");
-    for (int n = 0; rc == 0 && !skip(t, "}"); n++) {
+    for (int n = 0; rc == 0 && !form_skip(t, "}"); n++) {
         if (!comma) return bad_value(err);
         if (!next_is(*t, '"') && !next_is(*t, '\''))
             return err_set(err, FORMS_BAD, "a dict of the call has a key that is no text");
         if (n > 0) buf_puts(out, ",");
-        *t = behind_blanks(*t);
+        *t = form_behind_blanks(*t);
         rc = put_string(t, out, err);
-        if (rc == 0 && !skip(t, ":")) rc = bad_value(err);
+        if (rc == 0 && !form_skip(t, ":")) rc = bad_value(err);
         buf_puts(out, ":");
         if (rc == 0) rc = put_value(t, depth, out, err);
-        comma = rc == 0 && skip(t, ",");
+        comma = rc == 0 && form_skip(t, ",");
     }
     buf_puts(out, "}");
     return rc;
@@ -291,13 +266,13 @@ static int put_dict(struct form_text *t, int depth, struct buf *out, struct err 
 
 static int put_value(struct form_text *t, int depth, struct buf *out, struct err *err)
 {
-    *t = behind_blanks(*t);
+    *t = form_behind_blanks(*t);
     if (t->len == 0) return err_set(err, FORMS_BAD, "the call does not end");
     if (depth == 0) return err_set(err, FORMS_BAD, "the call's arguments are more than %d deep", DEPTH);
     if (*t->text == '"' || *t->text == '\'') return put_string(t, out, err);
-    if (skip(t, "[")) return put_list(t, "]", depth - 1, out, err);
-    if (skip(t, "(")) return put_list(t, ")", depth - 1, out, err);
-    if (skip(t, "{")) return put_dict(t, depth - 1, out, err);
+    if (form_skip(t, "[")) return put_list(t, "]", depth - 1, out, err);
+    if (form_skip(t, "(")) return put_list(t, ")", depth - 1, out, err);
+    if (form_skip(t, "{")) return put_dict(t, depth - 1, out, err);
     if (is_digit(*t->text) || strchr("+-.", *t->text)) return put_number(t, out, err);
     return put_word(t, out, err);
 }
@@ -310,18 +285,19 @@ static int put_call(struct form_text *t, struct buf *out, struct err *err)
     struct form_text name;
     bool comma = true;
     int rc = 0;
-    if (!take_name(t, &name) || !skip(t, "(")) return err_set(err, FORMS_BAD, "the list has something that is no call");
+    if (!take_name(t, &name) || !form_skip(t, "("))
+        return err_set(err, FORMS_BAD, "the list has something that is no call");
     buf_puts(out, "{\"name\":");
     form_json_string(name, out);
     buf_puts(out, ",\"arguments\":{");
-    for (int n = 0; rc == 0 && !skip(t, ")"); n++) {
-        if (!comma || !take_name(t, &name) || !skip(t, "="))
+    for (int n = 0; rc == 0 && !form_skip(t, ")"); n++) {
+        if (!comma || !take_name(t, &name) || !form_skip(t, "="))
             return err_set(err, FORMS_BAD, "an argument of the call has no name");
         buf_puts(out, n ? "," : "");
         form_json_string(name, out);
         buf_puts(out, ":");
         rc = put_value(t, DEPTH, out, err);
-        comma = rc == 0 && skip(t, ",");
+        comma = rc == 0 && form_skip(t, ",");
     }
     buf_puts(out, "}}");
     return rc;
@@ -353,11 +329,11 @@ static int read_python(struct form_text *t, struct form_call *out, struct err *e
 static int read_object(struct form_text *t, struct form_call *out, struct err *err)
 {
     json_error_t e = {0};
-    const struct form_text at = behind_blanks(*t);
+    const struct form_text at = form_behind_blanks(*t);
     json_t *v = json_loadb(at.text, at.len, JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &e);
     if (!v) return *e.text ? err_set(err, FORMS_BAD, "the call is not JSON: %s", form_quote(e.text).s)
                            : err_set(err, FORMS_NO_MEMORY, "no memory");
-    *t = from(at, (size_t)e.position);
+    *t = form_from(at, (size_t)e.position);
     const int rc = form_take_call(v, "arguments", out, err);
     json_decref(v);
     return rc;
@@ -368,16 +344,17 @@ int forms_read_python(struct form_text *t, struct form_calls_said *l, struct err
     struct form_text rest = *t;
     const size_t before = l->n;
     bool comma = true;
-    int rc = skip(&rest, FORMS_PYTHON_OPEN) && skip(&rest, "[") ? 0 : err_set(err, FORMS_BAD, "no list of calls");
-    while (rc == 0 && !skip(&rest, "]")) {
+    const bool begun = form_skip(&rest, FORMS_PYTHON_OPEN) && form_skip(&rest, "[");
+    int rc = begun ? 0 : err_set(err, FORMS_BAD, "no list of calls");
+    while (rc == 0 && !form_skip(&rest, "]")) {
         struct form_call call = {0};
         if (!comma) rc = err_set(err, FORMS_BAD, "the list has something between its calls");
         else rc = next_is(rest, '{') ? read_object(&rest, &call, err) : read_python(&rest, &call, err);
         if (rc == 0) rc = form_calls_add(l, &call, 0, 0, err);
-        comma = rc == 0 && skip(&rest, ",");
+        comma = rc == 0 && form_skip(&rest, ",");
     }
     if (rc == 0 && l->n == before) rc = err_set(err, FORMS_BAD, "the list has no call");
-    if (rc == 0 && !skip(&rest, FORMS_PYTHON_CLOSE) && behind_blanks(rest).len > 0)
+    if (rc == 0 && !form_skip(&rest, FORMS_PYTHON_CLOSE) && form_behind_blanks(rest).len > 0)
         rc = err_set(err, FORMS_BAD, "the list of calls does not end");
     while (rc && l->n > before) forms_call_free(&l->v[--l->n].call);
     if (rc == 0) *t = rest;

@@ -3,18 +3,6 @@
 #include "memory/forms.h"
 #include "memory/forms_impl.h"
 
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static struct form_text trim(struct form_text t)
-{
-    while (t.len > 0 && is_blank(t.text[0])) {
-        t.text++;
-        t.len--;
-    }
-    while (t.len > 0 && is_blank(t.text[t.len - 1])) t.len--;
-    return t;
-}
-
 static bool same(struct form_text a, struct form_text b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.text, b.text, a.len) == 0);
@@ -24,8 +12,8 @@ static bool same(struct form_text a, struct form_text b)
 static bool skip_words(struct form_text *t, struct form_text words)
 {
     if (t->len < words.len || memcmp(t->text, words.text, words.len) != 0) return false;
-    if (t->len > words.len && !is_blank(t->text[words.len])) return false;
-    *t = trim((struct form_text){t->text + words.len, t->len - words.len});
+    if (t->len > words.len && !form_is_blank(t->text[words.len])) return false;
+    *t = form_trim((struct form_text){t->text + words.len, t->len - words.len});
     return true;
 }
 
@@ -46,7 +34,7 @@ static struct form_text words_before(enum form f, int i)
         assert(found); /* the tests read every form that is read here */
         (void)found;
     }
-    return trim((struct form_text){s.text + before, from - before});
+    return form_trim((struct form_text){s.text + before, from - before});
 }
 
 /* ------------------------------------------------------------------ lines and items */
@@ -62,7 +50,7 @@ static bool next_line(struct lines *l, struct form_text *line)
     while (l->rest.len > 0) {
         const char *newline = memchr(l->rest.text, '\n', l->rest.len);
         size_t n = newline ? (size_t)(newline - l->rest.text) : l->rest.len, used = n + (newline != NULL);
-        *line = trim((struct form_text){l->rest.text, n});
+        *line = form_trim((struct form_text){l->rest.text, n});
         l->rest = (struct form_text){l->rest.text + used, l->rest.len - used};
         l->number++;
         if (line->len > 0) return true;
@@ -112,7 +100,7 @@ static int unwrap_call(struct form_text t, struct form_text *json, struct err *e
     form_call_marks(&open, &close);
     struct form_text at = find(t, open);
     if (!at.text) return err_set(err, FORMS_OTHER, "no call of a tool");
-    t = trim(t);
+    t = form_trim(t);
     if (at.text != t.text) return err_set(err, FORMS_BAD, "text before the call");
     if (t.len < open.len + close.len || memcmp(t.text + t.len - close.len, close.text, close.len) != 0) {
         bool closed = find(t, close).text != NULL;
@@ -174,7 +162,7 @@ static int read_bare_call(struct form_text t, struct form_call *out, struct err 
  * begin. */
 static int read_last_call(const char *text, size_t len, struct form_call *out, struct err *err)
 {
-    struct form_text open, close, t = trim((struct form_text){text, len});
+    struct form_text open, close, t = form_trim((struct form_text){text, len});
     int rc = forms_read_call(text, len, out, err);
     form_call_marks(&open, &close);
     if (len > FORMS_READ_LIMIT || t.len < close.len ||
@@ -202,7 +190,7 @@ static int or_python(struct form_text t, int rc, struct form_call *out, struct e
 
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err)
 {
-    struct form_text t = trim((struct form_text){text, len});
+    struct form_text t = form_trim((struct form_text){text, len});
     bool any = how == FORM_CALLS_ANY, small = len <= FORMS_READ_LIMIT;
     *out = (struct form_call){0};
     int rc = FORMS_OTHER;
@@ -310,8 +298,8 @@ static int take_names(struct form_text line, struct form_handover *h, struct err
     struct form_text word = words_before(FORM_HANDOVER, PLACE_TO);
     for (size_t i = 1; i + word.len < line.len; i++) {
         struct form_text to = {line.text + i, line.len - i};
-        if (!is_blank(line.text[i - 1]) || !skip_words(&to, word)) continue;
-        h->from = trim((struct form_text){line.text, i});
+        if (!form_is_blank(line.text[i - 1]) || !skip_words(&to, word)) continue;
+        h->from = form_trim((struct form_text){line.text, i});
         h->to = to;
         return 0;
     }
@@ -333,7 +321,7 @@ static int take_artifacts(struct form_text rest, struct items *it, struct err *e
     for (bool more = true; more;) {
         const char *comma = rest.len > 0 ? memchr(rest.text, ',', rest.len) : NULL;
         size_t n = comma ? (size_t)(comma - rest.text) : rest.len;
-        struct form_text name = trim((struct form_text){rest.text, n});
+        struct form_text name = form_trim((struct form_text){rest.text, n});
         if (name.len == 0) return err_set(err, FORMS_BAD, "an artifact without a name");
         int rc = add_item(it, name, err);
         if (rc) return rc;

@@ -12,31 +12,6 @@ static const char parameter_open[] = "<parameter=", parameter_close[] = "</param
 
 /* ------------------------------------------------------------------ words */
 
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static struct form_text from(struct form_text t, size_t n) { return (struct form_text){t.text + n, t.len - n}; }
-
-static struct form_text behind_blanks(struct form_text t)
-{
-    while (t.len > 0 && is_blank(*t.text)) t = from(t, 1);
-    return t;
-}
-
-static bool begins(struct form_text t, const char *word)
-{
-    const size_t n = strlen(word);
-    return t.len >= n && memcmp(t.text, word, n) == 0;
-}
-
-/* Past blanks and this word. */
-static bool skip(struct form_text *t, const char *word)
-{
-    const struct form_text at = behind_blanks(*t);
-    if (!begins(at, word)) return false;
-    *t = from(at, strlen(word));
-    return true;
-}
-
 /* NAME> on one line; t behind it. */
 static bool skip_name(struct form_text *t, struct form_text *name)
 {
@@ -45,9 +20,8 @@ static bool skip_name(struct form_text *t, struct form_text *name)
            t->text[n] != '>')
         n++;
     if (n == t->len || t->text[n] != '>') return false;
-    *name = behind_blanks((struct form_text){t->text, n});
-    while (name->len > 0 && is_blank(name->text[name->len - 1])) name->len--;
-    *t = from(*t, n + 1);
+    *name = form_trim((struct form_text){t->text, n});
+    *t = form_from(*t, n + 1);
     return name->len > 0;
 }
 
@@ -58,17 +32,18 @@ static bool ends_value(struct form_text here, bool line, bool *closed, struct fo
 {
     struct form_text name, behind = here;
     *rest = here;
-    if (skip(&behind, parameter_close)) {
+    if (form_skip(&behind, parameter_close)) {
         *closed = true;
         *rest = behind;
-        behind = behind_blanks(behind);
-        return begins(behind, parameter_open) || begins(behind, function_close) || begins(behind, call_close);
+        behind = form_behind_blanks(behind);
+        return form_begins(behind, parameter_open) || form_begins(behind, function_close) ||
+               form_begins(behind, call_close);
     }
     if (*closed) return false;
-    if (skip(&behind, parameter_open)) return line && skip_name(&behind, &name);
-    if (!skip(&behind, function_close)) return false;
-    behind = behind_blanks(behind);
-    return begins(behind, call_close) || begins(behind, call_open);
+    if (form_skip(&behind, parameter_open)) return line && skip_name(&behind, &name);
+    if (!form_skip(&behind, function_close)) return false;
+    behind = form_behind_blanks(behind);
+    return form_begins(behind, call_close) || form_begins(behind, call_open);
 }
 
 /* Each byte is looked at a few times at most: blanks and names are before the next '<'. */
@@ -80,10 +55,10 @@ static int take_value(struct form_text *t, struct form_text *value, struct err *
         struct form_text rest;
         if (!at) break;
         i = (size_t)(at - t->text);
-        if (!ends_value(from(*t, i), i > 0 && at[-1] == '\n', &closed, &rest)) continue;
+        if (!ends_value(form_from(*t, i), i > 0 && at[-1] == '\n', &closed, &rest)) continue;
         *value = (struct form_text){t->text, i};
         *t = rest;
-        if (value->len > 0 && *value->text == '\n') *value = from(*value, 1);
+        if (value->len > 0 && *value->text == '\n') *value = form_from(*value, 1);
         if (value->len > 0 && value->text[value->len - 1] == '\n') value->len--;
         return 0;
     }
@@ -113,7 +88,7 @@ static void put_value(struct form_text value, unsigned types, struct buf *out)
     struct form_text t = value;
     for (size_t i = 0; i < COUNT_OF(python); i++) {
         struct form_text rest = value;
-        if (skip(&rest, python[i][0]) && behind_blanks(rest).len == 0) t = form_text(python[i][1]);
+        if (form_skip(&rest, python[i][0]) && form_behind_blanks(rest).len == 0) t = form_text(python[i][1]);
     }
     const bool typed = (types & ~(unsigned)FORM_STRING) != 0 && t.len > 0;
     json_t *v = NULL;
@@ -139,7 +114,7 @@ static int put_parameter(struct form_text *t, const char *tool, const struct for
                          struct err *err)
 {
     struct form_text name, value = {0};
-    if (!skip(t, parameter_open)) return err_set(err, FORMS_BAD, "the call has something between its parameters");
+    if (!form_skip(t, parameter_open)) return err_set(err, FORMS_BAD, "the call has something between its parameters");
     if (!skip_name(t, &name)) return err_set(err, FORMS_BAD, "a parameter of the call has no name");
     if (take_value(t, &value, err)) return FORMS_BAD;
     char *key = copy(name);
@@ -162,7 +137,7 @@ static int put_function(struct form_text *t, const struct form_types *types, str
     buf_puts(out, "{\"name\":");
     form_json_string(name, out);
     buf_puts(out, ",\"arguments\":{");
-    for (int n = 0; rc == 0 && !skip(t, function_close) && !begins(behind_blanks(*t), call_close); n++) {
+    for (int n = 0; rc == 0 && !form_skip(t, function_close) && !form_begins(form_behind_blanks(*t), call_close); n++) {
         buf_puts(out, n ? "," : "");
         rc = put_parameter(t, tool, types, out, err);
     }
@@ -173,11 +148,11 @@ static int put_function(struct form_text *t, const struct form_types *types, str
 
 bool forms_begins_tags(struct form_text t)
 {
-    skip(&t, call_open);
-    return begins(behind_blanks(t), function_open);
+    form_skip(&t, call_open);
+    return form_begins(form_behind_blanks(t), function_open);
 }
 
-bool forms_begins_marked(struct form_text t) { return skip(&t, call_open); }
+bool forms_begins_marked(struct form_text t) { return form_skip(&t, call_open); }
 
 int forms_read_tags(struct form_text *t, const struct form_types *types, struct form_call *out, struct err *err)
 {
@@ -185,8 +160,8 @@ int forms_read_tags(struct form_text *t, const struct form_types *types, struct 
     struct buf json = {0};
     json_error_t e = {0};
     *out = (struct form_call){0};
-    skip(&rest, call_open);
-    if (!skip(&rest, function_open)) return err_set(err, FORMS_BAD, "no call in tags");
+    form_skip(&rest, call_open);
+    if (!form_skip(&rest, function_open)) return err_set(err, FORMS_BAD, "no call in tags");
     int rc = put_function(&rest, types, &json, err);
     if (rc == 0 && json.failed) rc = err_set(err, FORMS_NO_MEMORY, "no memory");
     json_t *root = rc == 0 ? json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, &e) : NULL;
@@ -196,7 +171,7 @@ int forms_read_tags(struct form_text *t, const struct form_types *types, struct 
     json_decref(root);
     buf_free(&json);
     if (rc) return rc;
-    skip(&rest, call_close); /* or it was forgotten */
+    form_skip(&rest, call_close); /* or it was forgotten */
     *t = rest;
     return 0;
 }
@@ -223,12 +198,12 @@ static bool may_become(struct form_text t, const char *word)
 static bool is_call(struct form_text here, bool line, bool goes_on)
 {
     struct form_text rest = here;
-    if (!skip(&rest, call_open)) {
-        const bool begun = line && begins(here, function_open);
+    if (!form_skip(&rest, call_open)) {
+        const bool begun = line && form_begins(here, function_open);
         return begun || (goes_on && (may_become(here, call_open) || (line && may_become(here, function_open))));
     }
-    rest = behind_blanks(rest);
-    return begins(rest, function_open) || begins(rest, "{") || (goes_on && may_become(rest, function_open));
+    rest = form_behind_blanks(rest);
+    return form_begins(rest, function_open) || form_begins(rest, "{") || (goes_on && may_become(rest, function_open));
 }
 
 /* Where a call in tags or in our form begins, at or behind `at`.  t.len: nowhere. */
@@ -238,7 +213,7 @@ static size_t find_call(struct form_text t, size_t at, bool goes_on)
         const char *mark = memchr(t.text + at, '<', t.len - at);
         if (!mark) break;
         at = (size_t)(mark - t.text);
-        if (is_call(from(t, at), at == 0 || mark[-1] == '\n', goes_on)) return at;
+        if (is_call(form_from(t, at), at == 0 || mark[-1] == '\n', goes_on)) return at;
     }
     return t.len;
 }
@@ -255,9 +230,9 @@ static int find_tags(struct form_text t, struct form_text *rest, struct form_cal
     *rest = t;
     if (!forms_begins_tags(t)) return err_set(err, FORMS_OTHER, "no call of a tool");
     const int rc = forms_read_tags(rest, &ours, out, err);
-    const struct form_text more = behind_blanks(*rest);
+    const struct form_text more = form_behind_blanks(*rest);
     const bool tool = rc || forms_begins_marked(t) || forms_tool(out->name);
-    if (rc || (tool && (more.len == 0 || begins(more, call_open) || begins(more, function_open)))) return rc;
+    if (rc || (tool && (more.len == 0 || form_begins(more, call_open) || form_begins(more, function_open)))) return rc;
     forms_call_free(out);
     if (!tool) return err_set(err, FORMS_OTHER, "no call of a tool");
     return err_set(err, FORMS_BAD, "text after the call");
@@ -268,7 +243,7 @@ int form_find_tags(const char *text, size_t len, bool any, struct form_call *out
     const struct form_text t = {text, len};
     const size_t at = find_call(t, 0, false);
     struct form_text rest;
-    if (any || at == len || forms_begins_tags(from(t, at))) return find_tags(from(t, at), &rest, out, err);
+    if (any || at == len || forms_begins_tags(form_from(t, at))) return find_tags(form_from(t, at), &rest, out, err);
     return forms_read_call(text + at, len - at, out, err);
 }
 
@@ -277,7 +252,7 @@ int form_list_tags(struct form_text t, struct form_calls_said *l, struct err *er
     struct form_text rest;
     struct form_call call = {0};
     const struct form_types ours = {type_of_ours, NULL};
-    int rc = find_tags(from(t, find_call(t, 0, false)), &rest, &call, NULL);
+    int rc = find_tags(form_from(t, find_call(t, 0, false)), &rest, &call, NULL);
     if (rc) return rc == FORMS_NO_MEMORY ? err_set(err, rc, "no memory") : FORMS_OTHER;
     size_t begin = 0;
     do {
@@ -292,7 +267,7 @@ size_t forms_tags_end(const char *text, size_t len)
     const struct form_text t = {text, len};
     struct form_text rest;
     struct form_call c;
-    if (len > FORMS_READ_LIMIT || find_tags(from(t, find_call(t, 0, false)), &rest, &c, NULL)) return 0;
+    if (len > FORMS_READ_LIMIT || find_tags(form_from(t, find_call(t, 0, false)), &rest, &c, NULL)) return 0;
     forms_call_free(&c);
     return len - rest.len;
 }

@@ -77,12 +77,9 @@ static void put_about(const json_t *v, struct buf *out)
 {
     const json_t *about = json_object_get(v, "description");
     if (!json_is_string(about)) return;
-    const char *text = json_string_value(about);
-    size_t n = json_string_length(about), at = 0;
-    while (n > at && strchr(" \t\r\n\v\f", text[n - 1])) n--;
-    while (at < n && strchr(" \t\r\n\v\f", text[at])) at++;
+    const struct form_text text = form_trim((struct form_text){json_string_value(about), json_string_length(about)});
     put_tag("description", "\n<", out);
-    buf_put(out, text + at, n - at);
+    buf_put(out, text.text, text.len);
     put_tag("description", "</", out);
 }
 
