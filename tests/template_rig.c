@@ -42,6 +42,29 @@ int tpl_detected(struct vocab_make *m, const char *chat, enum template_kind *k, 
     return rc;
 }
 
+uint32_t tpl_draw(uint32_t *state, uint32_t n)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) % n;
+}
+
+void tpl_drawn(uint32_t *state, const char *const *part, size_t parts, uint32_t most, struct buf *out)
+{
+    out->len = 0;
+    for (uint32_t n = tpl_draw(state, most); n > 0; n--) buf_puts(out, part[tpl_draw(state, (uint32_t)parts)]);
+}
+
+int tpl_talk(uint32_t *state, const char *const *part, size_t parts, struct buf *text, struct msg *msgs, int most)
+{
+    const int n = 1 + (int)tpl_draw(state, (uint32_t)most);
+    for (int i = 0; i < n; i++) {
+        tpl_drawn(state, part, parts, 8, &text[i]);
+        msgs[i] = (struct msg){.role = (enum role)tpl_draw(state, ROLE_COUNT), .text = text[i].data, .len = text[i].len,
+                               .summary = tpl_draw(state, 2) * text[i].len / 2};
+    }
+    return n;
+}
+
 struct msg tpl_say(enum role role, const char *text)
 {
     return (struct msg){.role = role, .text = text, .len = strlen(text)};

@@ -11,6 +11,12 @@ struct vocab *tpl_made(struct vocab_make *m);
 /* template_detect() of a file with this vocabulary and chat template.  *k stays TEMPLATE_KINDS where it fails. */
 int tpl_detected(struct vocab_make *m, const char *chat, enum template_kind *k, struct err *err);
 
+uint32_t tpl_draw(uint32_t *state, uint32_t n); /* one of 0 to n - 1; a state says what is drawn from it, again and again */
+/* Fewer than `most` of these parts, into out, which had another text; of none there may be no bytes at all. */
+void tpl_drawn(uint32_t *state, const char *const *part, size_t parts, uint32_t most, struct buf *out);
+/* A conversation of 1 to `most` messages of such texts, of any role, some with a summary: how many. */
+int tpl_talk(uint32_t *state, const char *const *part, size_t parts, struct buf *text, struct msg *msgs, int most);
+
 struct msg tpl_say(enum role role, const char *text);
 struct msg tpl_summed(const char *text, size_t summary); /* a system message with so many bytes of summary at its end */
 

@@ -547,12 +547,6 @@ TEST(a_segment_is_found_by_the_text_s_bytes_where_pieces_have_others)
 
 /* ---------------------------------------------------------------- the real vocabularies */
 
-static uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 /* Random harmless conversations, against the whole text encoded with special tokens. */
 static void check_conversations(enum template_kind k, const struct vocab *v, const char *bos, const char *head,
                                 const char *after, const char *end)
@@ -565,12 +559,13 @@ static void check_conversations(enum template_kind k, const struct vocab *v, con
     for (int i = 0; i < 200; i++) {
         struct buf said[4] = {{0}}, text = {0};
         struct msg msgs[4] = {0};
-        int n = 1 + (int)(draw(&state) % 4);
+        int n = 1 + (int)tpl_draw(&state, 4);
         buf_puts(&text, bos);
         for (int j = 0; j < n; j++) {
-            msgs[j].role = (enum role)(draw(&state) % ROLE_TOOL);
+            msgs[j].role = (enum role)tpl_draw(&state, ROLE_TOOL);
             if (k == TEMPLATE_LLAMA3) buf_puts(&said[j], "x"); /* it strips texts: begin and end with what stays */
-            for (uint32_t m = draw(&state) % 12; m > 0; m--) buf_puts(&said[j], part[draw(&state) % COUNT_OF(part)]);
+            for (uint32_t m = tpl_draw(&state, 12); m > 0; m--)
+                buf_puts(&said[j], part[tpl_draw(&state, COUNT_OF(part))]);
             if (k == TEMPLATE_LLAMA3) buf_puts(&said[j], "x");
             msgs[j].text = said[j].data;
             msgs[j].len = said[j].len;

@@ -44,12 +44,6 @@ static struct vocab *open_gemma(int marks)
     return tpl_made(&m);
 }
 
-static uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 /* ---------------------------------------------------------------- the vocabulary */
 
 static const char *encoded(const struct vocab *v, const char *text)
@@ -96,7 +90,7 @@ TEST(any_bytes_come_back_from_gemma)
         struct buf text = {0}, back = {0};
         struct ids ids = {0};
         struct err err = {0};
-        for (uint32_t n = draw(&state) % 30; n > 0; n--) buf_puts(&text, part[draw(&state) % COUNT_OF(part)]);
+        tpl_drawn(&state, part, COUNT_OF(part), 30, &text);
         CHECK_EQ(vocab_encode(v, NULL, text.len ? text.data : "", text.len, 0, &ids, &err), 0);
         for (size_t k = 0; k < ids.n; k++) {
             const char *s;
@@ -214,15 +208,7 @@ enum { MSGS = 7 };
 static int draw_talk(uint32_t *state, struct buf text[MSGS], struct msg msgs[MSGS])
 {
     static const char *const part[] = {"hi", " ", "  ", "\n", "\n\n", "ab", " ab", "<h1>", "</s>", "\t", "<", "x"};
-    const int n = 1 + (int)(draw(state) % MSGS);
-    for (int i = 0; i < n; i++) {
-        text[i].len = 0;
-        buf_puts(&text[i], "");
-        for (uint32_t k = draw(state) % 8; k > 0; k--) buf_puts(&text[i], part[draw(state) % COUNT_OF(part)]);
-        msgs[i] = (struct msg){.role = (enum role)(draw(state) % ROLE_COUNT), .text = text[i].data, .len = text[i].len,
-                               .summary = draw(state) % 2 * text[i].len / 2};
-    }
-    return n;
+    return tpl_talk(state, part, COUNT_OF(part), text, msgs, MSGS);
 }
 
 static void put_owned(struct buf *out, struct buf *whose, const char *text, size_t n, char owner)

@@ -29,12 +29,6 @@ static struct vocab *open_granite(enum template_kind k, int attr)
     return tpl_made(&m);
 }
 
-static uint32_t draw(uint32_t *state, uint32_t n)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return (*state >> 8) % n;
-}
-
 /* ---------------------------------------------------------------- what is asked for */
 
 /* What the files' templates write, without what makes them long. */
@@ -236,11 +230,10 @@ static int draw_talk(uint32_t *state, struct buf text[TALK], struct msg msgs[TAL
 {
     static const char *const part[] = {"hi", " ", "  ", "\n", "\n\n", "ab", " ab", "<", "|>", "user", "\t", "x",
                                        "\xc2\xa0", "\xc3\xa9"};
-    const int n = 1 + (int)draw(state, TALK);
+    const int n = 1 + (int)tpl_draw(state, TALK);
     for (int i = 0; i < n; i++) {
-        text[i].len = 0;
-        for (uint32_t k = draw(state, 8); k > 0; k--) buf_puts(&text[i], part[draw(state, COUNT_OF(part))]);
-        msgs[i] = (struct msg){.role = (enum role)draw(state, ROLE_COUNT), .len = text[i].len,
+        tpl_drawn(state, part, COUNT_OF(part), 8, &text[i]);
+        msgs[i] = (struct msg){.role = (enum role)tpl_draw(state, ROLE_COUNT), .len = text[i].len,
                                .text = text[i].data ? text[i].data : ""};
     }
     return n;

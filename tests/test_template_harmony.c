@@ -239,12 +239,6 @@ TEST(harmony_s_system_text_and_tools_share_a_turn_and_nothing_else_does)
             CHECK_EQ(template_joins(TEMPLATE_HARMONY, &all[i], &all[k]), i == 0 && k == 1);
 }
 
-static uint32_t draw(uint32_t *state, uint32_t n)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return (*state >> 8) % n;
-}
-
 /* Each message by itself, behind what no message has, is what it is among others; and as many are counted. */
 TEST(harmony_s_prompt_is_its_messages_one_behind_the_other)
 {
@@ -255,11 +249,11 @@ TEST(harmony_s_prompt_is_its_messages_one_behind_the_other)
     int exact = 0;
     for (int round = 0; round < 300; round++) {
         struct msg msgs[6];
-        const int n = (int)draw(&state, 7);
+        const int n = (int)tpl_draw(&state, 7);
         size_t sum = 0;
         for (int i = 0; i < n; i++) {
-            msgs[i] = tpl_say((enum role)draw(&state, ROLE_COUNT), text[draw(&state, COUNT_OF(text))]);
-            if (draw(&state, 2)) msgs[i].name = draw(&state, 4);
+            msgs[i] = tpl_say((enum role)tpl_draw(&state, ROLE_COUNT), text[tpl_draw(&state, COUNT_OF(text))]);
+            if (tpl_draw(&state, 2)) msgs[i].name = tpl_draw(&state, 4);
         }
         struct ids ids = tpl_render(TEMPLATE_HARMONY, v, msgs, n, true);
         for (int i = 0; i < n; i++) {

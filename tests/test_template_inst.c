@@ -26,12 +26,6 @@ static struct vocab *open_spm(bool prefix, bool words)
     return tpl_made(&m);
 }
 
-static uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 /* ---------------------------------------------------------------- what is asked for */
 
 static const char llama2[] =
@@ -262,15 +256,7 @@ static int draw_talk(uint32_t *state, struct buf text[MSGS], struct msg msgs[MSG
 {
     static const char *const part[] = {"hi", " ", "  ", "\n", "ab", " ab", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>",
                                        "[", "<", "INST]", "SYS>>", "/", "h", "\t"};
-    const int n = 1 + (int)(draw(state) % MSGS);
-    for (int i = 0; i < n; i++) {
-        text[i].len = 0;
-        buf_puts(&text[i], "");
-        for (uint32_t k = draw(state) % 8; k > 0; k--) buf_puts(&text[i], part[draw(state) % COUNT_OF(part)]);
-        msgs[i] = (struct msg){.role = (enum role)(draw(state) % ROLE_COUNT), .text = text[i].data, .len = text[i].len,
-                               .summary = draw(state) % 2 * text[i].len / 2};
-    }
-    return n;
+    return tpl_talk(state, part, COUNT_OF(part), text, msgs, MSGS);
 }
 
 static void put_said(struct owned *o, const char *text, size_t len, size_t summary, char owner)

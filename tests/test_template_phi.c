@@ -53,12 +53,6 @@ static int32_t id_of(const struct vocab *v, const char *token)
     return id;
 }
 
-static uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 /* ---------------------------------------------------------------- what is asked for */
 
 static const char phi3_first[] = /* the first files': no system text */
@@ -393,13 +387,9 @@ static int draw_talk(uint32_t *state, struct buf text[MSGS], struct msg msgs[MSG
 {
     static const char *const part[] = {"hi", " ", "  ", "\n", "\n\n", "ab", " ab", "<", "|>", "user", "\t", "x",
                                        "\xc2\xa0", "\xc3\xa9"};
-    const int n = 1 + (int)(draw(state) % MSGS);
+    const int n = tpl_talk(state, part, COUNT_OF(part), text, msgs, MSGS);
     for (int i = 0; i < n; i++) {
-        text[i].len = 0;
-        for (uint32_t k = draw(state) % 8; k > 0; k--) buf_puts(&text[i], part[draw(state) % COUNT_OF(part)]);
-        msgs[i] = (struct msg){.role = (enum role)(draw(state) % ROLE_COUNT), .len = text[i].len,
-                               .text = text[i].data ? text[i].data : "",
-                               .summary = draw(state) % 2 * text[i].len / 2};
+        if (!msgs[i].text) msgs[i].text = "";
         while (msgs[i].summary > 0 && (text[i].data[text[i].len - msgs[i].summary] & 0xc0) == 0x80) msgs[i].summary--;
     }
     return n;
