@@ -124,7 +124,6 @@ static int make_drafts(struct sched *s, struct request_live *q, struct draft_pas
 /* A row of every sequence that generates, and drafts, where nobody's prompt waits for the rows. */
 static void add_generating(struct sched *s)
 {
-    const double row = s->cfg.row_cost;
     struct request_live *out[DRAFT_ROWS];
     int n = 0, left;
     for (int i = 0; i < s->cfg.max_seqs; i++) {
@@ -137,7 +136,7 @@ static void add_generating(struct sched *s)
     }
     left = MIN(MIN(DRAFT_ROWS, s->cfg.step_rows), s->cfg.max_outs) - n;
     if (s->cfg.drafts == 0 || next_prefill(s, 0)) left = 0;
-    struct draft_pass p = {.tokens = n, .cost = 1 + row * (n - 1), .row = row};
+    struct draft_pass p = draft_pass_of(MIN(n, DRAFT_ROWS), s->cfg.row_cost);
     for (int i = 0; i < n && left > 0; i++) left -= make_drafts(s, out[i], &p, left);
     for (int i = 0; i < s->cfg.max_seqs; i++)
         if (s->slot[i] && batch_generates(s->slot[i]) && !held(s, s->slot[i])) add_rows(s, s->slot[i], 1);

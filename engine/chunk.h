@@ -13,8 +13,9 @@
 struct chunk {
     int rows;      /* of a pass */
     int step_rows; /* of a pass that is one step, <= rows */
-    int row_cost;  /* what a row more adds to a pass of few, in hundredths of a pass of one; 0: not known to be little,
-                    * so that nothing is drafted (draft.h) */
+    int row_cost;  /* what a row more adds to a pass of few at least, whatever struct kern's row_costs() say, in
+                    * hundredths of a pass of one: weights that stay in the cache wait for nothing, and each row has
+                    * experts of its own */
 };
 
 /* backend: struct kern's name; one that the table lacks counts as "cpu".  active: of the parameters, those that a row

@@ -26,18 +26,27 @@ void draft_begin(struct draft *d)
     d->kind = 0;
 }
 
+struct draft_pass draft_pass_of(int n, const float *row)
+{
+    struct draft_pass p = {.rows = n, .tokens = n, .cost = 1, .row = row};
+    for (int i = 0; i + 1 < n; i++) p.cost += (double)row[i];
+    return p;
+}
+
 bool draft_worth(struct draft *d, int match, int nth, struct draft_pass *p)
 {
     const int kind = d->kind = kind_of(match);
     float *rate = &d->rate[kind];
+    const double more = (double)p->row[p->rows - 1];
     double right = 1; /* that it is, and all before it are */
     for (int i = 0; i <= nth; i++) right *= (double)*rate;
-    if (right * p->cost <= p->row * p->tokens) {
+    if (right * p->cost <= more * p->tokens) {
         if (nth == 0) *rate += (first_rate[kind] - *rate) / 256; /* so that it is tried again one day */
         return false;
     }
     p->tokens += right;
-    p->cost += p->row;
+    p->cost += more;
+    p->rows++;
     return true;
 }
 

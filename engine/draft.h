@@ -17,13 +17,12 @@
  * Pure functions of a request's own; nothing is allocated.  One thread, that of the engine. */
 #ifndef DRAFT_H
 #define DRAFT_H
-#include <stdbool.h>
-#include <stdint.h>
+#include "kernels/kernels.h"
 
 enum {
-    DRAFT_ROWS = 8,   /* of a pass that generates, drafts included: where more sequences run there are none */
-    DRAFT_MATCH = 16, /* tokens of a match that are looked at */
-    DRAFT_RATES = 4   /* kinds of matches */
+    DRAFT_ROWS = KERN_FEW, /* of a pass that generates, drafts included: where more sequences run there are none */
+    DRAFT_MATCH = 16,      /* tokens of a match that are looked at */
+    DRAFT_RATES = 4        /* kinds of matches */
 };
 
 /* Of one request. */
@@ -36,15 +35,20 @@ void draft_begin(struct draft *d); /* nothing is known of its drafts */
 /* A pass that generates, while it is made: tokens that it may be expected to give, and what it costs (1: that of a pass
  * of one row). */
 struct draft_pass {
+    int rows;
     double tokens, cost;
-    double row; /* what one row more costs */
+    const float *row; /* (DRAFT_ROWS - 1) what each row more costs, from the second on */
 };
+
+/* One of a row for each of n sequences, n <= DRAFT_ROWS. */
+struct draft_pass draft_pass_of(int n, const float *row);
 
 /* Where the end of ids (n) was before: the place behind the longest such match, of equals the last; 0: nowhere.
  * *match: its tokens. */
 int draft_find(const int32_t *ids, int n, int *match);
 
-/* Is a draft more worth its row, the nth (0 ..) behind a match of so many tokens?  It is in p then. */
+/* Is a draft more worth its row, the nth (0 ..) behind a match of so many tokens?  It is in p then, which has room for
+ * it (rows < DRAFT_ROWS). */
 bool draft_worth(struct draft *d, int match, int nth, struct draft_pass *p);
 
 /* Of so many drafts so many, from the first, were what was chosen. */

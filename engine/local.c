@@ -387,7 +387,8 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     if (l->d || !room->device) room->context = l->d && l->k->context ? l->k->context(l->d) : 0;
     if (room->free == 0 && available(l, &room->free, err)) return device_fails(l, cfg, err);
     if (plan_under_ceiling(e, cfg, g, room, &pages, sched, fit, err)) return ENGINE_FAULT;
-    if (maker_drafts(e, cfg, is_fast(l), m.chunk.row_cost, sched, err)) return ENGINE_FAULT;
+    if (maker_drafts(e, cfg, is_fast(l), l->k->row_costs != NULL, err)) return ENGINE_FAULT;
+    sched->drafts = e->info.drafts;
     model_for_ctx(&l->model, e->info.ctx);
     describe(e, g);
     e->info.embd = sched->embd = cfg->naive == NAIVE_NONE ? l->model.embd : 0;
@@ -411,6 +412,8 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (l->k->lazy && touch_open(&l->touch, l->slabs.dev[SLABS_KV], l->forward.kv_bytes, err)) return ENGINE_FAULT;
     if (naive_own_open(&l->own, cfg->naive, &l->forward, g, e->info.max_seqs, err)) return ENGINE_FAULT;
     describe_device(e, g);
+    maker_row_costs(&sched, l->k->row_costs ? l->k->row_costs(l->d) : NULL,
+                    chunk_of(l->k->name, l->model.parameters, l->model.active).row_cost);
     name_pages(e, cfg, &sched);
     sched.runner = (struct runner){.self = l, .run = run, .lost = lost, .page_bytes = forward_page_bytes(&l->forward),
                                    .save_page = save_page, .load_page = load_page,

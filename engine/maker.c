@@ -1,6 +1,5 @@
 /* maker.c - the shared part of engine_local, engine_scripted and engine_remote. */
 #include "engine/maker.h"
-#include "engine/draft.h"
 #include "engine/hostmem.h"
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -117,18 +116,21 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
 
 /* A row's bits are the same in any company but in fast mode; a state knows no way back; a policy that fails is shown
  * pass by pass. */
-int maker_drafts(struct engine *e, const struct engine_config *cfg, bool fast, int row_cost, struct sched_config *out,
-                 struct err *err)
+int maker_drafts(struct engine *e, const struct engine_config *cfg, bool fast, bool known, struct err *err)
 {
-    enum { ASKED_FOR = 5 }; /* what a row costs of a backend of which that is not known, in hundredths */
     const char *why = fast ? "in fast mode a token may have other bits beside them (--exact)"
                       : e->info.states ? "this model's layers keep a state, from which no way leads back"
                       : cfg->naive != NAIVE_NONE ? "a memory policy that fails on purpose is shown pass by pass" : NULL;
     if (why && cfg->drafts > 0) return err_set(err, ENGINE_FAULT, "%d drafts: %s: leave them out", cfg->drafts, why);
-    if (why || cfg->drafts == DRAFTS_NONE || (cfg->drafts == 0 && row_cost == 0)) return 0;
-    out->row_cost = (row_cost > 0 ? row_cost : ASKED_FOR) / 100.0;
-    out->drafts = e->info.drafts = cfg->drafts > 0 ? MIN(cfg->drafts, DRAFT_ROWS - 1) : DRAFT_ROWS - 1;
+    if (why || cfg->drafts == DRAFTS_NONE || (cfg->drafts == 0 && !known)) return 0;
+    e->info.drafts = cfg->drafts > 0 ? MIN(cfg->drafts, DRAFT_ROWS - 1) : DRAFT_ROWS - 1;
     return 0;
+}
+
+void maker_row_costs(struct sched_config *out, const uint8_t *costs, int least)
+{
+    enum { ASKED_FOR = 5 }; /* hundredths, where it is not known and drafts are made all the same */
+    for (int i = 0; i < DRAFT_ROWS - 1; i++) out->row_cost[i] = (float)MAX(costs ? costs[i] : ASKED_FOR, least) / 100;
 }
 
 int maker_sched_open(struct engine *e, const struct sched_config *cfg, struct err *err)

@@ -41,9 +41,11 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, const struct 
 int maker_outs(const struct engine *e); /* rows of a pass that may want logits */
 /* What the scheduler will be, by e->info and cfg; runner and template are left. */
 void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, int pages, struct sched_config *out);
-/* Its drafts, by cfg; row_cost: struct chunk's.  0, or ENGINE_FAULT: cfg wants some where none can be. */
-int maker_drafts(struct engine *e, const struct engine_config *cfg, bool fast, int row_cost, struct sched_config *out,
-                 struct err *err);
+/* How many drafts, by cfg; known: the backend says what rows cost.  0, or ENGINE_FAULT: cfg wants some where none can
+ * be. */
+int maker_drafts(struct engine *e, const struct engine_config *cfg, bool fast, bool known, struct err *err);
+/* What a row costs them: by struct kern's row_costs() (NULL: not known), and struct chunk's. */
+void maker_row_costs(struct sched_config *out, const uint8_t *costs, int least);
 int maker_sched_open(struct engine *e, const struct sched_config *cfg, struct err *err);
 /* A token that ends a turn, for makers whose answers are texts.  0, or ENGINE_FAULT: the vocabulary has none. */
 int maker_end_token(const struct vocab *v, const char *path, int32_t *out, struct err *err);

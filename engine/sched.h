@@ -24,6 +24,7 @@
  * can fit a context; both are taken at open, and nothing is allocated after. */
 #ifndef SCHED_H
 #define SCHED_H
+#include "engine/draft.h"
 #include "engine/engine.h"
 #include "engine/kv.h"
 #include "engine/strict.h"
@@ -86,7 +87,7 @@ struct sched_config {
     struct kv_group group[KERN_GROUPS];    /* windows that are below ctx, else 0 */
     uint64_t text_bytes, park_bytes;
     int drafts; /* most that a sequence has in a pass (draft.h), without states; 0: none are made */
-    double row_cost; /* what a row more costs then, of a pass of one */
+    float row_cost[DRAFT_ROWS - 1]; /* what each row more costs then, of a pass of one */
     bool overcommit;
     bool park_copies; /* what is parked is copied, never computed again: where that might give other bits */
     struct strict_config strict; /* strict_plan() */

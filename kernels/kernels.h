@@ -29,7 +29,8 @@
 #include "kernels/quant.h"
 #include "plimsoll.h"
 
-enum { KERN_PAGE = 16, KERN_GROUPS = 4, KERN_TOP = 20, KERN_HEAD_MAX = 256, KERN_EXPERTS = 512, KERN_USED = 32 };
+enum { KERN_PAGE = 16, KERN_GROUPS = 4, KERN_TOP = 20, KERN_HEAD_MAX = 256, KERN_EXPERTS = 512, KERN_USED = 32,
+       KERN_FEW = 8 /* rows of which row_costs() tells */ };
 
 struct kdev;    /* an opened backend: opaque */
 struct kstream; /* an order of work on it; NULL is the default one */
@@ -254,6 +255,9 @@ struct kern {
     /* Which kernel multiplies a matrix of this type here: its instructions, what it multiplies as, and on the CPU how
      * many rows of the matrix and tokens it works on at a time; "avx512 vnni int8 (32 rows x 8 tokens)".  "none". */
     const char *(*mat_kernel)(const struct kdev *d, enum ktype type);
+    /* (KERN_FEW - 1) What each row more, from the second on, adds to a pass of few rows of a model whose weights come
+     * from memory, in hundredths of a pass of one row: as measured (tests/bench/SPEED.md), rounded.  NULL: not known. */
+    const uint8_t *(*row_costs)(const struct kdev *d);
 
     /* Bytes of the device that open() itself took: a driver's context, modules; none of them come from take().  NULL:
      * there is no such. */

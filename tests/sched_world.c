@@ -80,7 +80,7 @@ struct world *world_open(const struct plan *plan, const char *name)
                                .step_rows = plan->step_rows ? plan->step_rows : plan->rows,
                                .max_outs = plan->outs, .groups = plan->groups,
                                .text_bytes = (uint64_t)plan->text, .overcommit = plan->overcommit,
-                               .drafts = plan->drafts, .row_cost = 0.01,
+                               .drafts = plan->drafts,
                                .park_bytes = (uint64_t)plan->park_pages * sizeof(struct fake_page),
                                .runner = fake_runner(&w->f, plan->park_pages > 0, plan->limited)};
     memcpy(cfg.group, plan->group, sizeof cfg.group);

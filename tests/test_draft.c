@@ -36,10 +36,17 @@ TEST(draft_find_looks_at_no_more_than_it_says)
     for (int n = 0; n < 3; n++) CHECK_EQ(draft_find(ids, n, &match), 0);
 }
 
-/* One sequence where a row more costs a tenth of a pass: how many drafts behind a match of `match` tokens. */
+static const float *costs_of(float row)
+{
+    static float all[DRAFT_ROWS - 1];
+    for (int i = 0; i < DRAFT_ROWS - 1; i++) all[i] = row;
+    return all;
+}
+
+/* Of one sequence, where a row more costs so much of a pass: how many drafts behind a match of `match` tokens. */
 static int drafts_of(struct draft *d, int match, double row)
 {
-    struct draft_pass p = {.tokens = 1, .cost = 1, .row = row};
+    struct draft_pass p = draft_pass_of(1, costs_of((float)row));
     int n = 0;
     while (n < DRAFT_ROWS - 1 && draft_worth(d, match, n, &p)) n++;
     return n;
@@ -71,11 +78,24 @@ TEST(drafts_share_a_pass_by_what_they_bring)
     struct draft sure, unsure;
     draft_begin(&sure);
     draft_begin(&unsure);
-    draft_worth(&sure, 8, 0, &(struct draft_pass){.tokens = 1, .cost = 1, .row = 0.1});
+    struct draft_pass one = draft_pass_of(1, costs_of(0.1f));
+    draft_worth(&sure, 8, 0, &one);
     for (int i = 0; i < 40; i++) draft_learn(&sure, 1, 1);
-    struct draft_pass p = {.tokens = 4, .cost = 1.3, .row = 0.1}; /* four sequences: a token costs a third of a pass */
-    CHECK(!draft_worth(&unsure, 1, 0, &p) && p.cost < 1.31);
-    CHECK(draft_worth(&sure, 8, 0, &p) && p.tokens > 4.9 && p.cost > 1.39);
+    struct draft_pass p = draft_pass_of(4, one.row); /* a token costs a third of a pass */
+    CHECK(p.cost > 1.29 && !draft_worth(&unsure, 1, 0, &p) && p.cost < 1.31 && p.rows == 4);
+    CHECK(draft_worth(&sure, 8, 0, &p) && p.tokens > 4.9 && p.cost > 1.39 && p.rows == 5);
+}
+
+/* The first row more is cheap, the others are not. */
+TEST(drafts_are_as_many_as_are_cheap)
+{
+    static const float row[DRAFT_ROWS - 1] = {0.01f, 0.8f, 0.8f, 0.8f, 0.8f, 0.8f, 0.8f};
+    struct draft d;
+    draft_begin(&d);
+    struct draft_pass p = draft_pass_of(1, row);
+    CHECK(draft_worth(&d, 2, 0, &p) && !draft_worth(&d, 2, 1, &p));
+    p = draft_pass_of(2, row);
+    CHECK(!draft_worth(&d, 2, 0, &p));
 }
 
 /* ------------------------------------------------------------------ the same answers */

@@ -133,6 +133,8 @@ static const char *cpu_numerics(const struct kdev *d)
     return d->numerics;
 }
 
+static const uint8_t *cpu_row_costs(const struct kdev *d) { return d->isa->row_costs; }
+
 static const char *cpu_mat_kernel(const struct kdev *d, enum ktype type)
 {
     return type >= 0 && type < KT_END && d->kernel[type][0] ? d->kernel[type] : "none";
@@ -190,6 +192,7 @@ const struct kern *kern_cpu(void)
         .describe = cpu_describe,
         .numerics = cpu_numerics,
         .mat_kernel = cpu_mat_kernel,
+        .row_costs = cpu_row_costs,
         .take = cpu_take,
         .give = cpu_give,
         .lazy = true,

@@ -120,6 +120,7 @@ struct cpu_isa {
     const char *said;                 /* for describe() */
     const char *int_name, *float_name; /* for mat_kernel() */
     int tile;                         /* tokens are worked on in tiles of so many or less */
+    uint8_t row_costs[KERN_FEW - 1];  /* struct kern's */
     uint8_t in_order[KT_END]; /* lone tiles of so many tokens or less read a group's lines once, in order, and compute
                                * so little to each that a processor may do better left alone */
     isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */

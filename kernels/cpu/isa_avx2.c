@@ -47,6 +47,7 @@ const struct cpu_isa *isa_avx2(void)
         .int_name = "avx2 int8",
         .float_name = "avx2 fp32 fma",
         .tile = 6,
+        .row_costs = {8, 16, 25, 30, 28, 28, 24}, /* tiles of 6 and 2 cost as one of 8 would */
         .in_order = {IN_ORDER(1)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6)},
         .opens = true,

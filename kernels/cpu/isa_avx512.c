@@ -46,6 +46,7 @@ const struct cpu_isa *isa_avx512(void)
         .int_name = "avx512 vnni int8",
         .float_name = "avx512 fp32 fma",
         .tile = 8,
+        .row_costs = {5, 5, 5, 5, 5, 5, 5},
         .in_order = {IN_ORDER(4)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
         .opener = {OPENER(Q4_0, 3), OPENER(Q4_1, 3), OPENER(Q5_0, 3), OPENER(Q5_1, 3), OPENER(MXFP4, 3),
