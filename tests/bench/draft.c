@@ -13,6 +13,7 @@ static int submit(struct bench *b, enum drafted text, int n, struct err *err)
     static struct kern_bias bias[IDS];
     const int symbols = text == DRAFTED_RIGHT ? 1 : IDS;
     ours_random(b, 0, IDS);
+    for (int i = 1; i < IDS; i++) b->ids[i] = (b->ids[0] + i) % b->ops->info(b->e)->vocab; /* no two alike */
     for (int i = 0; i < symbols; i++) bias[i] = (struct kern_bias){b->ids[i], 1e4F};
     struct request r = {.ids = b->ids, .n_ids = BENCH_PROMPT, .max_tokens = n, .no_logprobs = true,
                         .ignore_end = true, .fresh = true,
