@@ -24,7 +24,7 @@ static void add_out(struct sched *s, struct request_live *q, int at, const struc
     s->out_place[b->outs] = q->place;
     *sample = request_sample(q, MAX(at + 1 - q->n_ids, 0));
     if (at + 1 < q->a.n_prompt) sample->target = q->ids[at + 1];
-    else if (q->carried && q->n_decided == 0)
+    else if (q->carried && sample->target < 0)
         sample->allowed = strict_mask(s->strict, q->carried, strict, q->allowed, b->outs);
     b->outs++;
 }
@@ -103,19 +103,28 @@ static bool may_draft(const struct sched *s, const struct request_live *q, int32
     return (q->ignore_end || !vocab_is_end(s->cfg.vocab, id)) && accept_draft(s, q, id, at);
 }
 
-/* What may come behind q's last token, as far as it is worth `left` rows at most.  Its last token is in no pass, drafts
- * or not. */
+/* The draft number n of q: what is decided comes for certain; else what came where the text said the same before, if
+ * that is worth its row.  -1: none. */
+static int32_t next_draft(struct request_live *q, int from, int match, int n, struct draft_pass *p)
+{
+    if (n < q->n_decided) {
+        draft_sure(&q->draft, p);
+        return q->decided[n];
+    }
+    if (q->n_decided > 0 || from == 0 || !draft_worth(&q->draft, match, n, p)) return -1;
+    return q->ids[from + n];
+}
+
+/* What may come behind q's last token, `left` rows at most.  Its last token is in no pass, drafts or not. */
 static int make_drafts(struct sched *s, struct request_live *q, struct draft_pass *p, int left)
 {
-    int match, tokens = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
+    int match = 0, tokens = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
     const int most = MIN(MIN(s->cfg.drafts, left), q->a.max_tokens - tokens - 1);
     const int from = most > 0 && q->n_decided == 0 ? draft_find(q->ids, q->n_ids, &match) : 0;
     struct strict_state at = q->strict;
-    for (int n = 0; from > 0 && n < most; n++) {
-        const int32_t id = q->ids[from + n];
-        if (!may_draft(s, q, id, &at) || !draft_worth(&q->draft, match, n, p)) break;
-        q->ids[q->n_ids + n] = id;
-        q->drafts = n + 1;
+    for (int32_t id; q->drafts < most && (id = next_draft(q, from, match, q->drafts, p)) >= 0;) {
+        if (!may_draft(s, q, id, &at)) break;
+        q->ids[q->n_ids + q->drafts++] = id;
     }
     while (q->drafts > 0 && !kv_promise(s->kv, q->slot, q->n_ids + q->drafts)) q->drafts--;
     return q->drafts;
@@ -170,13 +179,14 @@ void batch_make(struct sched *s)
     }
 }
 
-/* Is the row at `at`, of such a token, what q's answer goes on from?  Not, if the token was a draft that was not
- * chosen, or came behind the end. */
-static bool goes_on(const struct request_live *q, int at, int32_t token)
+/* Is out number i what q's answer goes on with?  Not, if the row's token was a draft that was not chosen, or came
+ * behind the end, or if what comes was decided since. */
+static bool goes_on(const struct sched *s, const struct request_live *q, int i)
 {
+    const int row = s->out_row[i], at = s->pos[row];
     const bool ended = atomic_load_explicit(&q->a.end, memory_order_relaxed) != END_NONE;
-    const bool decided = q->drafts > 0 && q->n_decided > 0; /* since the row before: nothing was chosen as it says */
-    return at + 1 == q->n_ids && q->ids[at] == token && !ended && !decided;
+    const bool decided = q->n_decided > 0 && s->sample[i].target < 0;
+    return at + 1 == q->n_ids && q->ids[at] == s->token[row] && !ended && !decided;
 }
 
 static void take_choices(struct sched *s)
@@ -184,10 +194,10 @@ static void take_choices(struct sched *s)
     const struct kern_batch *b = &s->pass.batch;
     for (int i = 0; i < b->outs; i++) {
         struct request_live *q = s->out_of[i];
-        const int row = s->out_row[i], at = s->pos[row];
+        const int at = s->pos[s->out_row[i]];
         if (at + 1 < q->a.n_prompt) {
             request_score(q, at + 1, &s->choice[i]);
-        } else if (goes_on(q, at, s->token[row])) {
+        } else if (goes_on(s, q, i)) {
             q->right += at > q->computed;
             request_add(q, &s->choice[i], s->cfg.vocab);
             s->generated++;

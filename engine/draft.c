@@ -50,8 +50,16 @@ bool draft_worth(struct draft *d, int match, int nth, struct draft_pass *p)
     return true;
 }
 
+void draft_sure(struct draft *d, struct draft_pass *p)
+{
+    d->kind = DRAFT_RATES;
+    p->tokens += 1;
+    p->cost += (double)p->row[p->rows++ - 1];
+}
+
 void draft_learn(struct draft *d, int drafts, int right)
 {
+    if (d->kind == DRAFT_RATES) return;
     float *rate = &d->rate[d->kind];
     for (int i = 0; i < right; i++) *rate += (1 - *rate) / 8;
     if (right < drafts) *rate -= *rate / 8;

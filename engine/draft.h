@@ -9,8 +9,10 @@
  * costs its row, and the answer is the same to the bit.  No memory is taken: drafts stand in the room of the answer,
  * their keys and values in pages that the request was promised.
  *
- * How many are worth their rows is weighed: what was right lately of drafts with as long a match, against what a row
- * adds to the pass.  Whoever never repeats anything pays for a try now and then.
+ * What is decided beforehand (a thought that is closed, or not to begin) is tried too, and is right.
+ *
+ * How many others are worth their rows is weighed: what was right lately of drafts with as long a match, against what
+ * a row adds to the pass.  Whoever never repeats anything pays for a try now and then.
  *
  * Source of the way: "prompt lookup decoding" (A. Saxena, 2023), n-gram speculation of vLLM and llama.cpp.
  *
@@ -28,7 +30,7 @@ enum {
 /* Of one request. */
 struct draft {
     float rate[DRAFT_RATES]; /* how often a draft was right lately, by the length of its match */
-    int kind;                /* of the match that was found last */
+    int kind;                /* of the match that was found last; DRAFT_RATES: there was none, they are certain */
 };
 void draft_begin(struct draft *d); /* nothing is known of its drafts */
 
@@ -50,6 +52,9 @@ int draft_find(const int32_t *ids, int n, int *match);
 /* Is a draft more worth its row, the nth (0 ..) behind a match of so many tokens?  It is in p then, which has room for
  * it (rows < DRAFT_ROWS). */
 bool draft_worth(struct draft *d, int match, int nth, struct draft_pass *p);
+
+/* One that is certain. */
+void draft_sure(struct draft *d, struct draft_pass *p);
 
 /* Of so many drafts so many, from the first, were what was chosen. */
 void draft_learn(struct draft *d, int drafts, int right);

@@ -223,7 +223,7 @@ struct kern_sample request_sample(const struct request_live *q, int drafts)
         .recent = q->ids + n - recent, .n_recent = recent,
         .bias = q->bias, .n_bias = s->n_bias, .allowed = q->allowed,
         .seed = s->seed, .step = (uint64_t)(atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed) + drafts),
-        .top_n = q->a.top_n, .target = q->n_decided > 0 ? q->decided[0] : -1, .no_logprob = q->no_logprobs,
+        .top_n = q->a.top_n, .target = q->n_decided > drafts ? q->decided[drafts] : -1, .no_logprob = q->no_logprobs,
     };
 }
 

@@ -340,6 +340,32 @@ TEST(thinking_that_is_closed_is_the_same)
     CHECK(right > 100);
 }
 
+/* What is written for the model, 19 tokens here, takes three passes and no answer changes; each was one. */
+TEST(what_is_decided_beforehand_is_drafted)
+{
+    static const char chat[] = "<|im_start|>{{ m.content.split('</think>')[-1] }}<|im_end|>"
+                               "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"
+                               "{% if enable_thinking is false %}{{ '<think>\\n\\n</think>\\n\\n' }}"
+                               "{% endif %}{% endif %}";
+    static struct said said[2];
+    const struct msg msg = {.role = ROLE_USER, .text = "?", .len = 1};
+    const struct tiny t = TINY_LLAMA;
+    struct engine_snapshot s[2];
+    const char *path = tiny_file(&t, chat, "skips.gguf");
+    for (int k = 0; k < 2; k++) {
+        struct engine *e = open_engine(&(struct how){path, KT_F16, 1, k ? 0 : DRAFTS_NONE, 0, false});
+        struct request r = {.msgs = &msg, .n_msgs = 1, .max_tokens = 19 + 2, .sampling = SAMPLING_GREEDY,
+                            .thinking = THINKING_OFF, .ignore_end = true};
+        say_strictly(e, &r, &said[k]);
+        ops->snapshot(e, &s[k]);
+        ops->close(e);
+    }
+    CHECK_MEM(&said[0], &said[1], sizeof *said);
+    CHECK(said[0].n == 21 && s[1].drafts_right == s[1].drafted);
+    CHECK_EQ((int64_t)(s[1].passes + s[1].drafts_right), (int64_t)s[0].passes);
+    CHECK(s[1].drafts_right >= 15 && s[0].passes >= 21);
+}
+
 /* Rows are worth more there. */
 TEST(nothing_is_tried_while_a_prompt_is_read)
 {

@@ -55,7 +55,7 @@ TEST(request_hands_the_sampler_what_it_was_asked)
                                      .n_bias = 1,
                                      .seed = 99}};
     struct request_live *q = make(&r, prompt, 4, v);
-    struct kern_sample s = request_sample(q);
+    struct kern_sample s = request_sample(q, 0);
     CHECK(s.temp == 0.5f && s.top_k == 9 && s.top_p == 0.25f && s.min_p == 0.125f && s.repeat == 1.5f &&
           s.frequency == 0.75f && s.presence == -0.5f);
     CHECK_EQ(s.n_bias, 1);
@@ -71,7 +71,7 @@ TEST(request_hands_the_sampler_what_it_was_asked)
     CHECK_EQ(s.recent[0], 40);
     add(q, v, 'a');
     add(q, v, 'b');
-    s = request_sample(q);
+    s = request_sample(q, 0);
     CHECK_EQ(s.step, 2); /* each draw has numbers of its own */
     CHECK_EQ(s.n_recent, 3);
     CHECK_EQ(s.recent[0], 42);
@@ -80,12 +80,12 @@ TEST(request_hands_the_sampler_what_it_was_asked)
     r.sampling.recent = -1;
     r.no_logprobs = true;
     q = make(&r, prompt, 4, v);
-    CHECK(request_sample(q).no_logprob);
-    CHECK_EQ(request_sample(q).n_recent, 4);
+    CHECK(request_sample(q, 0).no_logprob);
+    CHECK_EQ(request_sample(q, 0).n_recent, 4);
     r.sampling.recent = 0;
     free(q);
     q = make(&r, prompt, 4, v);
-    CHECK_EQ(request_sample(q).n_recent, 0);
+    CHECK_EQ(request_sample(q, 0).n_recent, 0);
     free(q);
     vocab_close(v);
 }
