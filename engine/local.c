@@ -283,7 +283,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
         int ctx = fit_ctx(&f, l->model.bytes, i->max_seqs, i->ctx);
         if (ctx > 0) smaller.ctx = ctx; /* else refused below, with figures */
         struct maker_model m = {.ctx = i->ctx_trained, .window = l->model.window, .local = l->model.local_window,
-                                .chunk = {i->max_rows, i->step_rows}};
+                                .chunk = {.rows = i->max_rows, .step_rows = i->step_rows}};
         if (maker_sizes(e, &smaller, &m, pages, err)) return ENGINE_FAULT;
     }
     i->ledger.ceiling = f.ceiling;

@@ -116,7 +116,6 @@ static void look(struct soak *k)
     struct engine_cell cell[CELLS];
     struct engine_wait w;
     k->ops->snapshot(k->e, &s);
-    k->most_parked = MAX(k->most_parked, s.park_used);
     k->ops->page_map(k->e, cell, CELLS);
     for (int i = 0; i < LIVE; i++) {
         if (!k->id[i]) continue;
@@ -129,7 +128,10 @@ static void step(struct soak *k)
 {
     struct engine_event ev[3 * SEQS + 8];
     struct err err;
+    struct engine_snapshot s;
     int n = k->ops->step(k->e, ev, (int)COUNT_OF(ev), &err);
+    k->ops->snapshot(k->e, &s);
+    k->most_parked = MAX(k->most_parked, s.park_used);
     for (int i = 0; i < n; i++) k->ended += ev[i].kind == ENGINE_END;
     k->steps++;
 }
@@ -211,7 +213,7 @@ static uint64_t check_quiet(const struct engine_ops *ops, struct engine *e, int 
 static struct engine_config small_pool(const char *model)
 {
     return (struct engine_config){.model = model, .kern = {.threads = 2}, .ctx = CTX, .max_seqs = SEQS, .max_rows = 24,
-                                  .pool_tokens = 11 * KERN_PAGE, .template = -1, .text_bytes = 80 << 10,
+                                  .pool_tokens = 10 * KERN_PAGE, .template = -1, .text_bytes = 80 << 10,
                                   .overcommit = true, .park_bytes = 12 << 10};
 }
 
