@@ -186,7 +186,7 @@ static void scripted_close(struct engine *e)
 static int open_script(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
 {
     struct engine_info *i = &e->info;
-    const struct maker_model sizes = {.ctx = 4096, .chunk = {128, 128}};
+    const struct maker_model sizes = {.ctx = 4096, .chunk = {.rows = 128, .step_rows = 128}};
     enum template_kind kind;
     int pages;
     struct maker *m = e->own = calloc(1, sizeof *m);

@@ -213,7 +213,7 @@ static uint64_t check_quiet(const struct engine_ops *ops, struct engine *e, int 
 static struct engine_config small_pool(const char *model)
 {
     return (struct engine_config){.model = model, .kern = {.threads = 2}, .ctx = CTX, .max_seqs = SEQS, .max_rows = 24,
-                                  .pool_tokens = 10 * KERN_PAGE, .template = -1, .text_bytes = 80 << 10,
+                                  .pool_tokens = 9 * KERN_PAGE, .template = -1, .text_bytes = 80 << 10,
                                   .overcommit = true, .park_bytes = 12 << 10};
 }
 

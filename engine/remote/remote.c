@@ -372,7 +372,7 @@ static int open_remote(struct engine *e, const struct engine_config *cfg, const 
     if (m->server.at_once > 0) own.max_seqs = (int)MIN(m->server.at_once, cfg->max_seqs > 0 ? cfg->max_seqs : 8);
     const uint64_t most = (uint64_t)own.ctx * (uint64_t)MAX(own.max_seqs, 8);
     const int rows = MIN(own.ctx, 1 << 16); /* of a pass: they cost nothing, but places to write them down */
-    const struct maker_model sizes = {.ctx = own.ctx, .chunk = {rows, rows}};
+    const struct maker_model sizes = {.ctx = own.ctx, .chunk = {.rows = rows, .step_rows = rows}};
     own.pool_tokens = MIN(own.pool_tokens, most); /* 0 stays 0; more could not be held */
     own.kept_seqs = MIN(own.kept_seqs, MAX(own.max_seqs, 8));
     m->ctx = own.ctx;
