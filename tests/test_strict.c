@@ -309,7 +309,7 @@ TEST(strict_goes_on_after_parking_where_it_was)
     enum { MANY = 3 };
     struct engine_config roomy = {.ctx = 640, .max_seqs = MANY, .grammars = 1}, tight = roomy;
     tight.overcommit = true;
-    tight.pool_tokens = CHECK_SANITIZED ? 576 : 768;
+    tight.pool_tokens = CHECK_SANITIZED ? 640 : 768;
     struct engine *e[2] = {open_with(&engine_local, roomy), open_with(&engine_local, tight)};
     struct talk t[MANY];
     int id[2][MANY];
@@ -324,7 +324,7 @@ TEST(strict_goes_on_after_parking_where_it_was)
         t[i].grammar.open = ".";
         t[i].r.sampling.bias = &stop; /* so a call is opened at once, and its strings have hardly an end */
         t[i].r.sampling.n_bias = 1;
-        t[i].r.max_tokens = CHECK_SANITIZED ? 130 : 400;
+        t[i].r.max_tokens = CHECK_SANITIZED ? 200 : 400;
         t[i].r.fresh = true; /* no pages that another knows still */
         for (int k = 0; k < 2; k++) id[k][i] = submit(&engine_local, e[k], &t[i].r);
     }
