@@ -1,5 +1,6 @@
 /* opts_table.c - the one table of flags, variables and defaults, and the help that it prints. */
 #include "app/opts_table.h"
+#include "engine/draft.h"
 
 #define AT(field) offsetof(struct opts, field)
 #define DIGITS_OF(n) #n
@@ -128,7 +129,7 @@ const struct opt opts_table[] = {
      "on a GPU: the same bits in any company (the default, but in a chat by hand; the CPU always does)"},
     {NULL, "--fast", "PLIMSOLL_FAST", ON, AT(fast), NULL, 0, 0, NULL, NULL,
      "on a GPU: long prompts by cuBLASLt, faster; last bits may differ in company (a chat by hand does so)"},
-    {NULL, "--draft", "PLIMSOLL_DRAFT", INT, AT(draft), "N", 1, 7, NULL, NULL,
+    {NULL, "--draft", "PLIMSOLL_DRAFT", INT, AT(draft), "N", 1, DRAFT_ROWS - 1, NULL, NULL,
      "try up to N tokens beside the next one, taken from where the text said the same before: the same answer in fewer "
      "passes (7 on the CPU, none elsewhere)"},
     {NULL, "--no-draft", "PLIMSOLL_NO_DRAFT", ON, AT(no_draft), NULL, 0, 0, NULL, NULL, "try none"},

@@ -3,7 +3,8 @@
  *     ids      [ prompt ............ | generated ... ]     known tokens: n_ids
  *     computed [ ............... ]                         of these, in the KV pages
  *
- * The next rows of a request are ids[computed .. n_ids): many while it pre-fills, one while it generates.
+ * The next rows of a request are ids[computed .. n_ids): many while it pre-fills, one while it generates, and its
+ * drafts behind that, which stand in ids[n_ids ..) until the pass is over.
  * All of it lies in one block of memory, sized for the longest answer that the request allows; nothing grows after. */
 #ifndef REQUEST_H
 #define REQUEST_H

@@ -1,14 +1,15 @@
 /* sched.h - requests in, passes out: admission, batches, text.  What every maker of engine.h that runs in this process
  * shares.
  *
- *     submit -> waiting -> admitted when its pages are promised -> pre-fill in chunks -> one token a pass -> ended
+ *     submit -> waiting -> admitted when its pages are promised -> pre-fill in chunks -> decode -> ended
  *                              ^                                          |
  *                              '-- parked, when pages run out (overcommit alone)
  *
  * A pass holds one row of every sequence that generates, then pre-fill rows of the admitted in order of admission, up
- * to step_rows.  While nobody generates, the first in pre-fill may have a pass of up to max_rows for itself, which is
- * computed in several steps; when its request leaves between them, the pass is given up.  The scheduler knows nothing
- * of weights: a runner computes the pass, and says which token each out row chose.
+ * to step_rows.  Where nobody is in pre-fill and few generate, a sequence has rows of drafts behind its own (draft.h),
+ * and gets a token more for each that was right.  While nobody generates, the first in pre-fill may have a pass of up
+ * to max_rows for itself, which is computed in several steps; when its request leaves between them, the pass is given
+ * up.  The scheduler knows nothing of weights: a runner computes the pass, and says which token each out row chose.
  *
  * Admission (admit.c): a request gets all the pages that prompt + max_tokens can need at once (of a group with a window
  * those of the window and a pass: kv.h), less those that it shares, or waits.  A later one that finds room may pass it,

@@ -256,7 +256,8 @@ struct kern {
      * many rows of the matrix and tokens it works on at a time; "avx512 vnni int8 (32 rows x 8 tokens)".  "none". */
     const char *(*mat_kernel)(const struct kdev *d, enum ktype type);
     /* (KERN_FEW - 1) What each row more, from the second on, adds to a pass of few rows of a model whose weights come
-     * from memory, in hundredths of a pass of one row: as measured (tests/bench/SPEED.md), rounded.  NULL: not known. */
+     * from memory, in hundredths of a pass of one row: as measured (tests/bench/SPEED.md), rounded, or
+     * as the instruction set's file says.  NULL: not known. */
     const uint8_t *(*row_costs)(const struct kdev *d);
 
     /* Bytes of the device that open() itself took: a driver's context, modules; none of them come from take().  NULL:

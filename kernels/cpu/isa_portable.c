@@ -31,7 +31,7 @@ const struct cpu_isa *isa_portable(void)
         .int_name = "portable int8",
         .float_name = "portable fp32",
         .tile = 2,
-        .row_costs = {90, 90, 90, 90, 90, 90, 90}, /* it computes all the time */
+        .row_costs = {90, 90, 90, 90, 90, 90, 90}, /* reckoned: it computes all the time */
         .in_order = {IN_ORDER(1)},
         .mul = {MUL_ROW(1), MUL_ROW(2)},
         .opener = {SHARERS},
